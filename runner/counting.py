@@ -1,7 +1,5 @@
-"""Work of a model's passes, counted without data, as polynomials in the sizes of a query.
-
-They are fitted to counts at a few shapes. A model whose work is no such polynomial is refused: a
-shape that was not fitted tells.
+"""Work of a model's passes, counted without data, as polynomials in the sizes of a query, which are
+fitted to counts at a few shapes and compared at another.
 """
 
 import inspect
@@ -182,10 +180,8 @@ def _other_sizes(allowed: AxisRange) -> Sequence[int]:
 
 
 class _WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counter of matrix products and convolutions over floating-point tensors without data.
-
-    Integer tensors have data, since shapes may follow from them. An operation that mixes both gets
-    all tensors without data.
+    """Counts products and convolutions of floating-point tensors without data; integers have data,
+    since shapes may follow from them.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
@@ -266,10 +262,7 @@ def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
 
 @torch.no_grad()
 def count_generation(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
-    """The work of filling a cache, of the first step after it, and how both grow with a step.
-
-    As transformers' own `generate` calls the model: logits of the last position alone.
-    """
+    """The work of filling a cache, of the first step after it, and how both grow with a step."""
     arrays = synthesise(spec, cell, 0)
     inputs, name = _without_data(arrays), token_input(spec)
     arguments = inspect.signature(model.forward).parameters

@@ -36,10 +36,7 @@ def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
 
 
 def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
-    """Draw the labels of one batch, apart from its inputs; the same seed gives the same labels.
-
-    Empty if the loss compares the samples with one another.
-    """
+    """Draw the labels of one batch by the seed; none if the loss compares samples themselves."""
     if model.contrastive:
         if cell.batch_size < 2:
             raise Unsupported(reason("contrastive_batch", model=model.name))

@@ -59,10 +59,7 @@ class Generator(Protocol):
         """Generate once, with a key-value cache; the first token comes with its filling."""
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
-        """The logits before each of these tokens, which the same loop is made to take.
-
-        Tokens have the shape [batch_size, steps], logits [batch_size, steps, vocabulary].
-        """
+        """The logits before each of these tokens [batch, steps], which the same loop takes."""
 
 
 @dataclass(frozen=True)
@@ -202,18 +199,10 @@ class Session(Protocol):
         """The same, with inputs and outputs in host memory, each copied in every call."""
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """The generator of `cell.new_tokens` tokens after the prompt in the inputs.
-
-        Raises:
-            Unsupported: the runtime cannot generate with this model.
-        """
+        """The generator of `cell.new_tokens` tokens after the prompt; or `Unsupported`."""
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """The trainer over inputs that hold `labels` too.
-
-        Raises:
-            Unsupported: the runtime cannot train this model.
-        """
+        """The trainer over inputs that hold `labels` too; or `Unsupported`."""
 
     def empty(self) -> Query:
         """A query over a model that computes nothing, called as a real one is."""
@@ -222,11 +211,7 @@ class Session(Protocol):
         """Kernels that show the device's roofs; None where times say nothing of a device."""
 
     def all_finite(self, outputs: object) -> bool:
-        """True if a query's outputs hold neither NaN nor infinity.
-
-        Raises:
-            Unsupported: there is nothing to check.
-        """
+        """True if outputs hold neither NaN nor infinity; `Unsupported` if there are none."""
 
     def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
         """A query's floating-point outputs on the host, by dotted path, without caches."""
@@ -243,17 +228,10 @@ class Session(Protocol):
         """
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Profile one untimed call; write `<stem>.trace.json` and `<stem>.operators.txt`.
-
-        Raises:
-            Unsupported: the runtime has no profiler.
-        """
+        """Profile one untimed call into `<stem>.trace.json` and `<stem>.operators.txt`."""
 
     def trim(self) -> None:
-        """Free memory that is kept for earlier queries, none of which is called again.
-
-        Called between cells, so that one's peak holds nothing of another's.
-        """
+        """Free memory kept for earlier queries, between cells: none is called again."""
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """The accelerator's memory; None on devices that use the host's. `reset` begins a peak."""
@@ -266,13 +244,7 @@ class RuntimeModule(Protocol):
     """A package or module of `RUNTIME_MODULES`. Importing it imports the runtime's libraries."""
 
     def open_session(self, job: Job, threads: int, graphs: Path | None = None) -> Session:
-        """Build the job's model, fill its weights, move it to the device.
-
-        Runtimes that execute prepared graphs read `job.graph` among `graphs`.
-
-        Raises:
-            Unsupported, Unavailable
-        """
+        """Load the model, or `job.graph` among `graphs`; or `Unsupported`, `Unavailable`."""
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """True if the error is this runtime's way to say that memory ran out."""

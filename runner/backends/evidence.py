@@ -108,10 +108,7 @@ SeenKernels = Kernels | UnseenKernels
 
 
 def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) -> SeenKernels:
-    """Look at kernels by a profiler that loads the model once more, where there is room for that.
-
-    Nothing is known where it cannot be loaded: the numbers are measured already, and stand.
-    """
+    """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
     used_bytes = psutil.Process().memory_info().rss
     budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
     if used_bytes + _LOAD * weights_bytes > budget_bytes:
@@ -137,10 +134,7 @@ def join_distinct(words: Iterable[str]) -> str:
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
-    """Write the events, and a table of the operators that took longest.
-
-    `by` is the argument of events by which operators are told apart, e.g. `provider`.
-    """
+    """Write the events, and a table of the heaviest operators by name and their argument `by`."""
     text = json.dumps({"traceEvents": events})
     save_text(stem.with_name(f"{stem.name}{TRACE_SUFFIX}"), text)
     save_text(stem.with_name(f"{stem.name}{OPERATORS_SUFFIX}"), _operator_table(events, by))

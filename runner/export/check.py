@@ -96,10 +96,8 @@ class Sample:
 
 
 def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
-    """One sample for each cell, each with a seed of its own, none with the job's.
-
-    Behind them stands the first one padded, unless the model generates: prepared graphs generate
-    after full prompts alone.
+    """A sample for each cell, each with a seed of its own, and the first one padded, unless the
+    model generates: prepared graphs generate after full prompts alone.
     """
     generates = graph_kind(job.cells[0]) == "generation"
     first = job.cells[0].model_copy(

@@ -60,11 +60,8 @@ class ModelCall:
 
 
 def traced_inputs(spec: ModelSpec, inputs: Inputs) -> Inputs:
-    """The arguments with which the model fills a cache.
-
-    A decoder's mask is left out, as transformers' own generation leaves it out of prompts without
-    padding. The logits are wanted at some positions of the prompt alone: generation needs those of
-    the last one, and a large vocabulary makes the others expensive.
+    """The arguments with which the model fills a cache: a decoder gets no mask, as in transformers'
+    own generation, and gives logits at some positions alone, since a vocabulary is large.
     """
     if spec.encoder_decoder:
         return inputs
@@ -80,10 +77,8 @@ def prefill_call(
     tensors: Mapping[str, torch.Tensor],
     shapes: Mapping[str, Any] | None,
 ) -> ModelCall:
-    """The call of the whole model with a cache among its outputs; without shapes sizes are fixed.
-
-    Two sizes may vary all the same: the number of positions for which logits are wanted, and the
-    number of tokens of a decoder behind an encoder, which begins to generate with one.
+    """The call that fills a cache; without shapes only the positions of wanted logits vary, or a
+    decoder's tokens behind an encoder.
     """
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
@@ -165,10 +160,7 @@ def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
 
 
 def add_next_tokens(model: onnx_ir.Model) -> None:
-    """Add the most likely tokens to the outputs, by `ArgMax` over the logits.
-
-    Without logits there are none; the check finds that.
-    """
+    """Add the most likely tokens to the outputs, by `ArgMax` over the logits, if there are any."""
     for logits in [value for value in model.graph.outputs if value.name == LOGITS]:
         shape = None if logits.shape is None else onnx_ir.Shape(logits.shape[:-1])
         tokens = onnx_ir.Value(

@@ -162,10 +162,9 @@ class _Exporter:
     def export(
         self, shape: str, cells: tuple[Cell, ...], strategies: Iterable[Strategy], tried: Tried
     ) -> tuple[bool, Tried]:
-        """Try the strategies until one passes the check at these cells.
+        """Try strategies, traced with the first cell, until one passes the check at all cells.
 
-        The model is traced with the first cell. Returns True if the graph is there now, and the
-        attempts that failed.
+        Returns True if the graph is there now, and the attempts that failed.
         """
         if is_intact(self.folder / shape) or (self.present and is_intact(self.present / shape)):
             return True, tried
@@ -257,11 +256,7 @@ def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> No
 
 @contextmanager
 def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
-    """A folder that is removed at the end unless it was renamed.
-
-    Temporary files lie there too: the exporter's libraries write whole models into them, for which
-    a container's /tmp is too small.
-    """
+    """A folder that is removed unless it was renamed; libraries' temporary files lie there, too."""
     path, usual = folder / f".{shape}{UNFINISHED_SUFFIX}", tempfile.tempdir
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)

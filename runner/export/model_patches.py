@@ -34,10 +34,7 @@ _HOPELESS = -1e30
 
 
 class FixedGeometry(torch.nn.Module):
-    """The model for images and prompts laid out as in one sample; takes the other arguments.
-
-    Prompts may be padded behind: transformers gives masked tokens the position 0.
-    """
+    """The model for images and prompts laid out as in one sample; prompts may be padded behind."""
 
     def __init__(self, model: Any, sample: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
@@ -111,11 +108,7 @@ def _tabulated(module: Any) -> Callable[..., torch.Tensor]:
 
 
 def bound_masks(path: Path) -> None:
-    """Replace constants that stand for minus infinity, in a file that is to be quantised.
-
-    Transformers masks with the least fp32 number. One range that holds it and the scores has steps
-    of 5e33, which leaves nothing of the scores.
-    """
+    """Replace masks of fp32's least number: a range from there leaves nothing of the scores."""
     model = onnx_ir.load(path)
     for value in model.graph.initializers.values():
         if value.const_value is not None and value.const_value.dtype == onnx_ir.DataType.FLOAT:

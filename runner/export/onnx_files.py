@@ -24,10 +24,7 @@ def save_model(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None
 
 
 def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
-    """Remove all other outputs from the model, and nodes and inputs that lead to no output.
-
-    Missing outputs are no error here, but in the check.
-    """
+    """Keep these outputs, as far as there are any, with the nodes and inputs that lead there."""
     wanted = set(outputs)
     kept = [value for value in model.graph.outputs if value.name in wanted]
     model.graph.outputs[:] = kept
@@ -59,10 +56,7 @@ def sha256_of_files(files: Iterable[Path]) -> str:
 
 
 def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
-    """Write the models; tensors that are equal byte for byte are written once.
-
-    The files must lie in the folder of the weights: ONNX knows these by a relative name.
-    """
+    """Write models into the folder of their weights; equal tensors are written once."""
     places: dict[_Key, list[onnx_ir.Value]] = {}
     tensors: dict[_Key, Any] = {}
     for model in models.values():

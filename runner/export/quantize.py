@@ -31,10 +31,7 @@ _FilePairs = Sequence[tuple[Path, Path]]
 
 
 def quantize_dynamically(files: _FilePairs, *, signed: bool) -> str:
-    """Quantise weights to 8 bits now, activations to uint8 whenever the file is run; the method.
-
-    `files` holds the fp32 files with their targets; `signed` takes int8 weights, else uint8 ones.
-    """
+    """Quantise weights to 8 bits now, activations to uint8 in each run; return the method."""
     for source, target in files:
         _forget_weight_shapes(source)
         quantize_dynamic(

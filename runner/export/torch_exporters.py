@@ -52,10 +52,7 @@ class Strategy:
 
 
 def whole_strategies(model: ModelSpec) -> tuple[Strategy, ...]:
-    """Strategies that leave the model whole: one for every size, then those that fix the sizes.
-
-    Each of these keeps the measures of the one before.
-    """
+    """One strategy for every size, then those that fix sizes, each with the one's before, too."""
     grid = _has_grid(model)
     return (
         Strategy(dynamic=True),
@@ -151,10 +148,7 @@ def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None
 def trace_model(
     model: torch.nn.Module, arguments: Mapping[str, Any], shapes: Mapping[str, Any] | None
 ) -> onnx_ir.Model:
-    """The graph that transformers' exporter traces in a call with these arguments.
-
-    `shapes` holds the dimensions that may vary, by argument and index; without it none may.
-    """
+    """The graph of a call with these arguments; `shapes` holds the dimensions that may vary."""
     exporter: Any = OnnxExporter
     config = OnnxConfig(dynamic_shapes=None if shapes is None else dict(shapes))
     program, _ = exporter().export_program(model, dict(arguments), config)

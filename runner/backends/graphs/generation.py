@@ -1,7 +1,6 @@
 """Greedy generation over a prepared graph, each token timed as it reaches the host.
 
-The graph itself chooses the most likely token: the loop hands it on as it lies on the device, and
-reads a copy of it. Logits are read where they are compared, never while anything is timed.
+The graph chooses the token: the loop hands it on as it lies on the device, and reads a copy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,21 +34,13 @@ PAST, PRESENT = "input.", "output."
 
 
 class Executor(Protocol):
-    """One part of a prepared graph, loaded.
-
-    Its values belong to the runtime: they may lie on the device, and only `read` looks inside.
-    The parts of one graph take each other's values.
-    """
+    """One part of a prepared graph; only `read` looks into its values, which the others take."""
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> object:
         """The array as the input of that name takes it, on the device."""
 
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
-        """Execute, and return the outputs by name.
-
-        Outputs of a part that takes its own outputs stay valid until it has been called twice
-        more, so that the next call may take them; those of other parts until the next call.
-        """
+        """The outputs, valid until the next call, or the next but one if the part takes its own."""
 
     def read(self, value: object) -> npt.NDArray[Any]:
         """An output on the host; waits for the device."""
@@ -65,10 +56,7 @@ class DecodeLoop:
         executors: Mapping[Part, Executor],
         inputs: Inputs,
     ) -> None:
-        """Place the prompt, as the model's forward pass takes it, on the device.
-
-        `takes` holds the names of each part's inputs.
-        """
+        """Place the prompt on the device; `takes` holds the names of each part's inputs."""
         if not {"prefill", "decode"} <= takes.keys():
             raise Unsupported(reason("graph_lacks_cache", model=model.name))
         self._prefill, self._decode = executors["prefill"], executors["decode"]

@@ -81,17 +81,10 @@ def run_parts(
     calls: Mapping[Part, _Call[_Value]],
     inputs: Mapping[str, _Value],
 ) -> dict[str, _Value]:
-    """The graph's outputs by name, whether it has one part or several.
+    """The outputs of parts, run in the order of `takes`, each over the inputs that it names.
 
-    Every part gets exactly the inputs that it names, from the model's inputs and the outputs of
-    earlier parts. Inputs that no part names went into the graph as constants, or make no
-    difference, and are left out. An output that a later part takes is no output of the graph.
-    Values may be of any type: numpy arrays, or tensors that stay on the runtime's device.
-
-    Args:
-        takes: the names of each part's inputs, in the order in which the parts are run.
-        calls: functions that run each part, e.g. a session's `run` under its output names.
-        inputs: the model's inputs, by the names of its arguments.
+    Other inputs went into the graph as constants, or make no difference. An output that a later
+    part takes is no output of the graph.
     """
     known = dict(inputs)
     outputs: dict[str, _Value] = {}

@@ -44,10 +44,8 @@ _LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 
 
 class OnnxGraphs:
-    """The graphs of a job, each loaded when a cell of its shape is bound.
-
-    A dynamic graph serves all shapes, unless the device compiles: then there is one for each. Only
-    the latest is kept, as all of them might fill the memory; queries keep their own.
+    """The graphs of a job, each loaded when a cell of its shape is bound; the latest alone is kept,
+    as all of them might fill the memory.
     """
 
     def __init__(self, job: Job, device: OnnxDevice, threads: int, graphs: Path | None) -> None:
@@ -74,11 +72,7 @@ class OnnxGraphs:
         return self._loaded[shape]
 
     def renew(self) -> None:
-        """Create the sessions of a dynamic graph again, since their arenas never shrink.
-
-        Arenas can be told to shrink after a run, but keep their first region and each region that
-        holds an output of that run.
-        """
+        """Create a dynamic graph's sessions again: arenas keep their first region for ever."""
         if not self._device.compiles and DYNAMIC in self._loaded:
             self.close()
             self.of(self._first)
@@ -103,11 +97,7 @@ class OnnxGraphs:
 
 
 class OnnxSession(GraphSession):
-    """The prepared graphs of a job on one device.
-
-    Of loading, `instantiate` is finding the device, `weights` finding the graph and making the
-    sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
-    """
+    """The prepared graphs of a job on one device; of loading, `weights` is making sessions."""
 
     clock_resolution_s = None
     energy_device = EnergyDevice()

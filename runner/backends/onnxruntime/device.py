@@ -76,10 +76,7 @@ def cpu_device() -> OnnxDevice:
 def find_cuda_device(
     library: Any = onnxruntime, nvml: Any = None, environment: MutableMapping[str, str] = os.environ
 ) -> OnnxDevice:
-    """The GPU that the user chose by index or UUID, or the first that is visible.
-
-    Its products are fp32 where the graph's are: TF32, which rounds them, is off.
-    """
+    """The GPU that the user chose by index or UUID, else the first that is visible; TF32 is off."""
     available = library.get_available_providers()
     if CUDA not in available:
         raise Unavailable(reason("no_cuda_provider", provider=CUDA, available=", ".join(available)))

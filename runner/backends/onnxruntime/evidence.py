@@ -52,12 +52,9 @@ class SessionFacts:
 def prove(
     query: Query, device: OnnxDevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the providers of its nodes and the memory of its values.
+    """Run the query once; report where its values and the nodes of all parts lie.
 
-    The nodes are those of every part, of one that the query leaves out as well: where generation
-    is measured, most of it is the part that extends the cache. `look` looks at the kernels of an
-    accelerator: on the CPU nothing else could have done the work, and a simulator's times say
-    nothing.
+    `look` looks at the kernels of an accelerator; a simulator's times say nothing.
     """
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
@@ -126,8 +123,7 @@ def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) ->
 def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float | None:
     """Seconds in which the device executed at least one kernel; None if the profile has none.
 
-    A node of CUDA ends for the host as it is launched, so its kernels count, which only builds with
-    CUPTI report. Nodes of other providers end when they have been computed.
+    A node of CUDA ends for the host as it is launched; only builds with CUPTI report its kernels.
     """
     if device.provider == CUDA:
         kernels = [event for event in events if event["cat"] == _KERNEL]
@@ -146,10 +142,7 @@ def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
 
 
 def _second_call(opened: OnnxGraph, call: Callable[[], _T]) -> tuple[_T, list[TraceEvent]]:
-    """The result and the profile of the second of two calls on sessions created for this.
-
-    Their first call initialises them, so it is left out.
-    """
+    """The result and profile of the second of two calls: the first one initialises the sessions."""
     with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
         call()
         result = call()

@@ -35,11 +35,7 @@ _EMPTY_GRAPH = Path(__file__).with_name("empty.onnx")
 
 
 class OnnxQuery:
-    """A prepared graph over fixed inputs; each call gives outputs of its own.
-
-    Inputs are bound by the first call, and again by the first one after the graph has got other
-    sessions.
-    """
+    """A prepared graph over inputs that are bound anew when the graph has got other sessions."""
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
         self.opened = opened
@@ -96,10 +92,7 @@ class BoundPart:
         return outputs
 
     def execute(self, given: OrtValues) -> dict[str, Any]:
-        """Execute; the outputs are new values, as those of ONNX Runtime's plain `run` are.
-
-        Bound by the device alone, they would lie in the memory of the call before.
-        """
+        """Execute into new values, as plain `run` does, not into those of the call before."""
         binding, device = self._binding, self._device
         for name in self.taken:
             binding.bind_ortvalue_input(name, given[name])

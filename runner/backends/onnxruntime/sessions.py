@@ -49,10 +49,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
-    """A session on the device; its options and assignment show the graph's share that lies there.
-
-    An accelerator must take all nodes. Only if it cannot, the rest goes to the CPU provider.
-    """
+    """A session on the device; only what an accelerator cannot take goes to the CPU provider."""
     try:
         session = _strict(model, device, options)
     except errors.NotImplemented as error:
@@ -86,11 +83,7 @@ def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
 
 
 def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
-    """Create a session, without the Python layer's retry on the CPU.
-
-    A plugin's name in the list of providers would silently give a session on the CPU, so plugins
-    are chosen by their devices.
-    """
+    """Create a session; plugins are chosen by devices, as a name would silently give the CPU."""
     if device.plugins:
         options.add_provider_for_devices(list(device.plugins), dict(device.options))
         return onnxruntime.InferenceSession(model, options, enable_fallback=0)
@@ -121,12 +114,8 @@ def session_options(
 ) -> Any:
     """Options of a session that executes one node at a time, each with that many threads.
 
-    Args:
-        threads: threads of one operator, this one included.
-        fallback: True if nodes that the provider cannot take may go to the CPU provider.
-        sizes: values of the graph's symbolic dimensions.
-        entries: further entries of the session's configuration.
-        profile: beginning of the path of a profile, which the session writes as it ends.
+    `sizes` are those of symbolic dimensions, `entries` belong to the session's configuration, and
+    `profile` is the beginning of its profile's path.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -146,11 +135,7 @@ def session_options(
 
 
 def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
-    """The options of sessions by ONNX Runtime's names, and the memory of their tensors.
-
-    The parts of one graph differ in the fallback to the CPU provider alone: the graph is barred
-    from it if every part is.
-    """
+    """The options of a graph's sessions, barred from the CPU if all are, and their memory."""
     options = sessions[0].get_session_options()
     return {
         "providers": json.dumps(sessions[0].get_provider_options(), sort_keys=True),
@@ -185,16 +170,7 @@ class OnnxGraph:
         sizes: DimensionSizes | None = None,
         context: Path | None = None,
     ) -> None:
-        """Load every part.
-
-        Args:
-            graph: the graph to load.
-            folder: the folder of its files.
-            device: the device that executes it.
-            threads: threads that one operator may use.
-            sizes: values of the graph's symbolic dimensions.
-            context: a folder for the compiled parts, of devices that compile.
-        """
+        """Load every part, for these symbolic sizes; compiled ones go into the folder `context`."""
         self.graph = graph
         self.device = device
         self._folder = folder
@@ -207,10 +183,7 @@ class OnnxGraph:
 
     @contextmanager
     def profiled(self, folder: Path) -> Iterator[Sessions]:
-        """Let queries execute on profiling sessions within the context.
-
-        Their profiles lie in the folder after `end_profiling`.
-        """
+        """Let queries execute on sessions that leave profiles in the folder at `end_profiling`."""
         usual = self.sessions
         self.sessions = self._open(profile=folder)
         try:

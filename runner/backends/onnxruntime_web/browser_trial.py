@@ -1,7 +1,4 @@
-"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.browser_trial`.
-
-It prints a JSON line for each browser and backend, with the browser's own words.
-"""
+"""A trial of each browser found here: a JSON line for each backend, in the browser's words."""
 
 import json
 import os

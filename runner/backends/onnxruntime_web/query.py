@@ -56,8 +56,8 @@ class WebGraph:
         self.page, self.graph, self.backend = page, graph, backend
         sizes: _FixedSizes = "fixed as the graph is loaded"
         if graph.content == "generation":
-            each = backend == "webnn"
-            sizes = "one session for each length of the cache" if each else "open"
+            is_webnn = backend == "webnn"
+            sizes = "one session for each length of the cache" if is_webnn else "open"
         parts = [
             _described(page, str(name), part, folder, feeds, sizes)
             | {"locations": _cache_locations(graph, name, backend) or None}
@@ -169,10 +169,7 @@ class PageQuery:
         return self._page.outputs("post", self._number)
 
     def series(self, least: int, min_ns: int, max_ns: int) -> list[int]:
-        """Nanoseconds of at least so many iterations, executed one behind the other.
-
-        Their sum is at least `min_ns`; at `max_ns` they end in any case.
-        """
+        """Nanoseconds of at least so many iterations, which take `min_ns` and end at `max_ns`."""
         durations: list[int] = []
         total = 0
         while total < max_ns and (len(durations) < least or total < min_ns):

@@ -31,10 +31,7 @@ class PageServer:
     def __init__(
         self, runtime_folder: Path, port: int = 0, headers: Mapping[str, str] = ISOLATION
     ) -> None:
-        """Serve the files of ONNX Runtime Web, by default on a port that is free.
-
-        `headers` is what every answer has beside type and length.
-        """
+        """Serve the runtime's files on a port that is free, with these headers in every answer."""
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {
             **{f"/page/{path.name}": path for path in SCRIPTS_FOLDER.iterdir() if path.is_file()},

@@ -93,11 +93,7 @@ def _text(value: object) -> str:
 
 
 class OpenVINOSession(GraphSession):
-    """The prepared graphs of a job on one device.
-
-    Of loading, `instantiate` is finding the device and reading the graph, `weights` compiling it:
-    there OpenVINO chooses kernels and lays out the weights for them.
-    """
+    """The prepared graphs of a job on one device; of loading, `weights` is compiling the first."""
 
     interop_threads = None
     clock_resolution_s = None
@@ -144,11 +140,9 @@ class OpenVINOSession(GraphSession):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Device, and graph and options of the cell bound last; before, of the first with a graph.
+        """Those of the cell bound last; none while no part is compiled.
 
-        Empty while no part is compiled: after a failure, and after the session was closed.
-        In mode `startup` the graph is compiled twice more here, to measure the gain of a warm
-        cache: that takes too much memory and time for the other modes.
+        In mode `startup` the graph is compiled twice more here, to measure a warm cache.
         """
         opened = self._graphs.latest
         if opened is None or not opened.parts:

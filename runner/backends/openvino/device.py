@@ -82,10 +82,8 @@ class OpenVINODevice:
 
 
 def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
-    """The requested device; without a request the first GPU, discrete ones first, or the CPU.
-
-    For AUTO, OpenVINO chooses a device; the model then executes on that one directly, so that AUTO
-    can neither start on the CPU meanwhile nor fall back to it.
+    """The requested device, or the one that AUTO chooses, without its fallback to the CPU; without
+    a request the first GPU, discrete ones first, or the CPU.
     """
     available = tuple(core.available_devices)
     if requested is None:
@@ -181,11 +179,7 @@ def refusals(action: str) -> Iterator[None]:
 
 
 class Compiler:
-    """Compiler for one device, precision and number of threads.
-
-    One request is under way at a time in all that is measured, so the hint is LATENCY and there is
-    one stream: further streams would stay idle.
-    """
+    """Compiles for one device, precision and number of threads, and one request at a time."""
 
     def __init__(
         self, core: Any, device: OpenVINODevice, precision: Precision, threads: int
@@ -215,10 +209,8 @@ class Compiler:
         return compiled
 
     def cached_ns(self, models: Sequence[ov.Model], weights_bytes: int) -> int | None:
-        """Nanoseconds to compile these models when a cache holds all of them.
-
-        The cache takes as many bytes as the weights, in the temporary folder. None if there is no
-        room for that, or the device does not load what it wrote.
+        """Nanoseconds to compile these models from a cache in the temporary folder; None if it has
+        no room, or the device does not load what it wrote.
         """
         with tempfile.TemporaryDirectory() as folder:
             if _ROOM * weights_bytes > disk_usage(folder).free:

@@ -38,10 +38,7 @@ _ON_THE_HOST = "_cpu_impl"
 def prove(
     query: Query, device: OpenVINODevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices and the arithmetic of its graph's parts.
-
-    `look` looks at the kernels of an accelerator: on the CPU nothing else could have done the work.
-    """
+    """Run the query once; report all parts' devices and arithmetic, and an accelerator's kernels."""
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
     outcome = observe(lambda: to_arrays(query()))
@@ -70,10 +67,7 @@ def prove(
 
 
 def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -> Proof:
-    """The proof that the facts give about the claimed device.
-
-    `outputs` is the number of arrays that the query returned; `failed`, True if it raised.
-    """
+    """The proof that the executing devices, the number of outputs and a failure give."""
     used = {base_name(name) for name in executed}
     if used - {base_name(claimed)}:
         return "contradicted"
@@ -118,10 +112,7 @@ class CountingRequest:
 def openvino_kernels(
     iteration: Iteration, parts: Callable[[], Iterable[PartRequest]], compiler: Compiler
 ) -> SeenKernels:
-    """Time an iteration, then add up the operators of another one, compiled with counters.
-
-    `parts` gives the requests that the iteration executes, once it is bound.
-    """
+    """Time an iteration, then another one whose parts, known once it is bound, count operators."""
     with iteration() as action:
         observe(action)
         usual = observe(action)
@@ -138,10 +129,7 @@ def openvino_kernels(
 
 @contextmanager
 def profiling(parts: Iterable[PartRequest], compiler: Compiler) -> Iterator[list[CountingRequest]]:
-    """Let the parts execute, with counters, by the requests that the context gives.
-
-    Each model is compiled once more for this, however many requests it has.
-    """
+    """Let the parts execute with counters, each model compiled once more for this."""
     with ExitStack() as stack:
         compiled: dict[int, Any] = {}
         requests = []
@@ -154,11 +142,7 @@ def profiling(parts: Iterable[PartRequest], compiler: Compiler) -> Iterator[list
 
 
 def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem: Path) -> None:
-    """Profile the second of two calls; write its trace and a table of the heaviest operators.
-
-    The parts are compiled once more, with counters, for this alone. The first call initialises
-    them, so it is left out.
-    """
+    """Profile the second of two calls of parts with counters: the first one initialises them."""
     with profiling(parts, compiler) as requests:
         action()
         action()
@@ -171,11 +155,7 @@ def executed_nodes(request: Any) -> Iterator[Any]:
 
 
 def events_of(requests: Iterable[Any]) -> Iterator[TraceEvent]:
-    """The operators that the requests executed last.
-
-    OpenVINO reports their durations, not when they began, so they are laid end to end in the order
-    of execution.
-    """
+    """The operators that requests executed last, end to end, as only durations are reported."""
     now = 0.0
     for number, request in enumerate(requests):
         for node in executed_nodes(request):

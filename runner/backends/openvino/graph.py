@@ -44,12 +44,11 @@ def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Mo
 
 
 class OpenVINOGraph:
-    """The parts of one graph.
+    """The parts of one graph, compiled for each query's shape, which is faster and all an NPU
+    takes.
 
-    A forward pass is compiled for the shape of each query: static shapes are faster, and an NPU
-    takes no others. A generating graph stays dynamic, as its cache grows with each token. Compiled
-    models hold weights of their own, so only those of the last query are kept, and dropped before
-    the next are compiled.
+    A generating graph stays dynamic, as its cache grows. Compiled models hold weights, so those of
+    the last query alone are kept, and dropped before the next are compiled.
     """
 
     def __init__(
@@ -157,11 +156,7 @@ class OpenVINOGraph:
 
 
 class OpenVINOGraphs:
-    """The graphs of a job, each read when a cell of its shape is bound.
-
-    Only the latest is kept, as all of them might fill the memory, and it is dropped before the
-    next one is read; queries keep their own.
-    """
+    """The graphs of a job, each read when a cell of its shape is bound, the one before dropped."""
 
     def __init__(self, job: Job, core: Any, compiler: Compiler, graphs: Path | None) -> None:
         self._job = job

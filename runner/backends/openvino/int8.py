@@ -43,10 +43,7 @@ class Quantized:
 def quantize(
     job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> Quantized:
-    """The parts with weights and activations of linear layers and convolutions in int8.
-
-    A generating graph gets int8 weights alone: its cache would have to be calibrated by tokens.
-    """
+    """Parts in int8; of a generating graph weights alone, as tokens would calibrate its cache."""
     nncf = _import_nncf()
     activations = graph.content == "forward"
     start = monotonic()
@@ -69,11 +66,7 @@ def quantize(
 def calibration(
     job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> dict[Part, list[Inputs]]:
-    """The inputs of each part when the graph is run over synthetic inputs of the cell's shape.
-
-    Single samples, if the graph's shapes are open. Parts that others follow are executed for that,
-    in floating point.
-    """
+    """Each part's inputs over queries of the cell's shape; single samples if the graph's is open."""
     samples: dict[Part, list[Inputs]] = {name: [] for name in models}
     last = list(models)[-1]
     compiled = {name: compile_(model) for name, model in models.items() if name != last}

@@ -58,11 +58,9 @@ class PartRequest:
         }
 
     def renew_outputs(self) -> None:
-        """Write outputs of fixed size into new memory in each call.
+        """Write outputs into new memory in each call, as the other runtimes do.
 
-        So do the other runtimes, and so does the Python layer, which copies them. Otherwise they
-        would lie in memory that the request keeps. Plug-ins of accelerators keep theirs: they write
-        faster into memory that they have allocated.
+        Accelerators keep theirs: they write faster into memory of their own.
         """
         if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
             return
@@ -125,10 +123,7 @@ class GraphQuery:
 
 
 class PartExecutor:
-    """One part, called with other inputs each time.
-
-    Two requests take turns, so that a call may read the outputs of the call before.
-    """
+    """One part over changing inputs; two requests take turns, so that each reads the other's."""
 
     def __init__(self, requests: Iterable[PartRequest], outputs: tuple[str, ...]) -> None:
         self.requests = tuple(requests)

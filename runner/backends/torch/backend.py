@@ -87,11 +87,7 @@ def _import_models() -> None:
 
 
 class TorchSession:
-    """A model in eager mode on one device.
-
-    Of loading, `instantiate` is finding and initialising the device and building empty modules,
-    `weights` filling them and moving them there.
-    """
+    """A model in eager mode on one device; `instantiate` includes the search for the device."""
 
     clock_resolution_s = None
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
@@ -246,10 +242,7 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSes
 
 
 def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
-    """Find the job's device, and set the process's number of threads.
-
-    Returns the clock before, too: the device's initialisation is a part of loading.
-    """
+    """Find the device, set the threads; also the clock before, as a device is found in loading."""
     cell = job.cells[0]
     cpu_model()  # ahead of the clock: reading what records say is no part of a start
     began_ns = monotonic()

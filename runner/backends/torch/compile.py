@@ -53,10 +53,7 @@ def _compiled_so_far() -> _Compilation:
 
 
 class CompiledSession(TorchSession):
-    """A model whose every shape is compiled at its first call, from cold caches.
-
-    The first query of a cell thus includes the compilation, and no cell profits from another.
-    """
+    """A model compiled at the first call of every shape, from cold caches for each cell."""
 
     def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
         super().__init__(job, chosen, began_ns)
@@ -125,10 +122,7 @@ class CompiledSession(TorchSession):
         self._caches.close()
 
     def _begin(self, cell: Cell, mode: Mode) -> None:
-        """Attribute further compilations to this work, which starts with cold caches if it is new.
-
-        Torch's reset also sets some of its counts back.
-        """
+        """Attribute compilations to this work; a new one starts with cold caches and counts."""
         self._cell = cell
         self._settle()
         self._work = _work(cell, mode)

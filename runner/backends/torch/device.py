@@ -49,11 +49,7 @@ def activities(device: torch.device) -> set[ProfilerActivity]:
 
 
 class TorchMemory:
-    """The memory of an accelerator; that of the CPU is the host's.
-
-    On CUDA and ROCm the driver counts the whole device. On MPS, which shares the host's memory,
-    Metal counts this process, and the allocator keeps no peak.
-    """
+    """Memory of an accelerator: of CUDA's and ROCm's whole device, of this process on MPS."""
 
     def __init__(self, device: torch.device, library: Any = torch) -> None:
         self._device = device

@@ -59,11 +59,7 @@ def quantise_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @torch.no_grad()
 def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
-    """Quantise the model's linear layers in place; return the method and the share of the model.
-
-    The model still lies on the CPU; `device_type` is where it will execute. Torch packs weights for
-    the CPU alone, so that other devices get layers that multiply plain tensors.
-    """
+    """Quantise linear layers in place, packed on the CPU; return the method and their share."""
     _unfold(model)
     linear = [module for module in model.modules() if type(module) is Linear]
     if not linear:

@@ -30,10 +30,8 @@ _SHOWN = 3
 
 
 def instantiate(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
-    """The model in evaluation mode on the CPU, its parameters uninitialised.
-
-    Transformers imports the model's own module here. The architecture's own initialisers are left
-    out, since they take longer than everything else; buffers are computed as usual.
+    """The model in evaluation mode on the CPU, uninitialised, since the architecture's own
+    initialisers take longer than everything else; buffers are computed as usual.
     """
     with initialization.no_init_weights():
         model = _from_config(spec, dtype)
@@ -57,10 +55,7 @@ def parameter_count(spec: ModelSpec) -> int:
 
 @torch.no_grad()
 def fill_parameters(model: torch.nn.Module, seed: int) -> None:
-    """Fill all parameters with the pretrained weights that the model has, or else randomly.
-
-    Parameters stay the same objects, on the same device.
-    """
+    """Fill all parameters, which stay the same objects, with pretrained or else random weights."""
     spec: ModelSpec | None = getattr(model, _SOURCE, None)
     if spec is None:
         fill_randomly(model, seed)
@@ -120,10 +115,8 @@ def _pretrained_config(spec: ModelSpec) -> Any:
 
 
 def _bundled_config(spec: ModelSpec) -> Any:
-    """The configuration of a description.
-
-    One beside weights, or that transformers wrote, may hold old keys. In others an unknown key is
-    refused: transformers takes any, and a misspelt one would leave the default architecture.
+    """The configuration of a description, in which a misspelt key would leave the default
+    architecture; what lies beside weights, or transformers wrote, may hold old keys.
     """
     options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)

@@ -79,11 +79,7 @@ def device_names(tensors: Iterable[torch.Tensor]) -> set[str]:
 
 
 class _TokenTimes(BaseStreamer):
-    """Reads the clock as each step's tokens reach the host.
-
-    Transformers hands over the prompt first (the start token, with an encoder-decoder), then the
-    tokens of each step, shape [batch_size].
-    """
+    """Reads the clock at each step's tokens, which transformers hands over behind the prompt."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -74,9 +74,8 @@ def fill_randomly(model: torch.nn.Module, seed: int) -> None:
 def distributions(model: torch.nn.Module) -> dict[int, Normal]:
     """The distribution of each parameter by its id, those of unit deviation left out.
 
-    The weights of linear layers and convolutions have the deviation 1/√n where n values are summed
-    up. What is added to a stream or looked up, such as an embedding or a table of positions, has
-    the deviation 1; so has an embedding that is a linear layer's weight too.
+    Weights of linear layers and convolutions have the deviation 1/√n where n values are summed;
+    what is looked up or added to a stream has 1, if a linear layer shares it, too.
     """
     normals: dict[int, Normal] = {}
     embeddings: set[int] = set()

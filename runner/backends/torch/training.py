@@ -145,10 +145,8 @@ def _candidates(model: Any) -> Iterator[Criterion]:
 
 
 class TorchTrainer:
-    """AdamW over all parameters of a model, on one fixed batch.
-
-    The first step computes the loss inside the forward pass, as every model can. From the second
-    step on the loss is timed separately, if the same loss can be computed outside the model.
+    """AdamW over all parameters of a model, on one fixed batch. From the second step on the loss is
+    timed separately, if the same loss can be computed outside the model.
     """
 
     def __init__(
@@ -236,10 +234,7 @@ class TorchTrainer:
         return float(torch.cat(shares).double().mean()) if shares else 0.0
 
     def rehearse(self) -> Rehearsal:
-        """Step as from the second one on, without dropout, until the optimizer takes a step.
-
-        The loss is taken apart first, by a forward pass in eager mode, which compiles nothing.
-        """
+        """Step without dropout, the loss taken apart, until the optimizer takes a step."""
         with torch.no_grad(), self._arithmetic.cast():
             outputs = self._forward(self._model.forward)
         self._separate_loss(outputs)

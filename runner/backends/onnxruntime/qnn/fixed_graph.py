@@ -94,13 +94,7 @@ def attribute_of(node: Any, name: str) -> Any:
 
 
 def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
-    """Write the graph of that file with these sizes, all that follows from them computed.
-
-    Args:
-        model: the file.
-        written: the path of the new file; its weights are written beside it.
-        sizes: the values of the graph's symbolic dimensions.
-    """
+    """Write the graph with these sizes of its symbolic dimensions, its weights beside it."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ERRORS_ONLY
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC

@@ -1,7 +1,4 @@
-"""Qualcomm's HTP by the plugin onnxruntime-qnn, and graphs compiled for it with fixed sizes.
-
-On x86-64 it is a simulator, which has no speed.
-"""
+"""Qualcomm's HTP by the plugin onnxruntime-qnn, or its simulator, and graphs compiled for it."""
 
 import ctypes
 import platform

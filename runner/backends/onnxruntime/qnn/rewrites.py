@@ -276,10 +276,7 @@ QUANTIZED_REWRITES: Mapping[str, Rewrite] = {
 def write_for_htp(
     model: Path, written: Path, sizes: Mapping[str, int], rewrites: Mapping[str, Rewrite] = REWRITES
 ) -> list[str]:
-    """Write the graph of that fp32 file, its weights beside it; return the rewrites that applied.
-
-    `sizes` are the values of the graph's symbolic dimensions.
-    """
+    """Write the graph with these symbolic sizes, rewritten; return the rewrites that applied."""
     write_fixed(model, written, sizes)
     fixed = FixedGraph(written)
     applied = [
