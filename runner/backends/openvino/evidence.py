@@ -38,7 +38,7 @@ _ON_THE_HOST = "_cpu_impl"
 def prove(
     query: Query, device: OpenVINODevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report all parts' devices and arithmetic, and an accelerator's kernels."""
+    """Run the query once; report devices and arithmetic of parts, and an accelerator's kernels."""
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
     outcome = observe(lambda: to_arrays(query()))

@@ -66,7 +66,7 @@ def quantize(
 def calibration(
     job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> dict[Part, list[Inputs]]:
-    """Each part's inputs over queries of the cell's shape; single samples if the graph's is open."""
+    """Each part's inputs over queries of the cell's shape; single samples if that is open."""
     samples: dict[Part, list[Inputs]] = {name: [] for name in models}
     last = list(models)[-1]
     compiled = {name: compile_(model) for name, model in models.items() if name != last}
