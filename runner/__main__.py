@@ -18,8 +18,7 @@ from runner.contract.job import Job
 from runner.contract.models.catalogue import show_folder
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
-from runner.process.lifeline import die_with_parent
-from runner.process.streams import Progress, claim_stdout
+from runner.process import Progress, claim_stdout, die_with_parent
 
 
 def main() -> int:

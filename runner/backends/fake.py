@@ -8,7 +8,7 @@ The model's config says how it behaves:
 - `tokens`: the number of generated tokens, whatever the cell says;
 - `losses`: the losses of the training steps, the last one repeated;
 - `learns`, `finite`: the session's answers about its parameters and outputs;
-- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in `FAULTS`.
+- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in `_FAULTS`.
 """
 
 import json
@@ -17,6 +17,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,44 +57,20 @@ def _fill_memory() -> None:
         held.append(bytearray(os.urandom(1)) * _CHUNK_BYTES)
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _raise(error: Exception) -> None:
+    raise error
 
 
-def _raise() -> None:
-    raise RuntimeError("a scripted failure")
-
-
-def _raise_memory_error() -> None:
-    raise MemoryError("a scripted shortage")
-
-
-def _exit() -> None:
-    os._exit(3)
-
-
-def _print() -> None:
-    print("a stray line on stdout", flush=True)  # noqa: T201 - libraries do print
-
-
-def _write_outside() -> None:
-    Path("/written-by-the-runner").write_text("")
-
-
-FAULTS: Mapping[str, Callable[[], None]] = {
+_FAULTS: Mapping[str, Callable[[], object]] = {
     "hang": _hang,
     "fill_memory": _fill_memory,
-    "die": _die,
-    "raise": _raise,
-    "memory_error": _raise_memory_error,
-    "exit": _exit,
-    "print": _print,
-    "write_outside": _write_outside,
+    "die": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "raise": partial(_raise, RuntimeError("a scripted failure")),
+    "memory_error": partial(_raise, MemoryError("a scripted shortage")),
+    "exit": lambda: os._exit(3),
+    "print": lambda: print("a stray line on stdout", flush=True),  # noqa: T201 - libraries do print
+    "write_outside": lambda: Path("/written-by-the-runner").write_text(""),
 }
-
-
-_LATENCY_S = 0.001
-_LOSSES = (1.0,)
 
 
 class Script:
@@ -103,18 +80,17 @@ class Script:
         self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._sleep = sleep
-        self._latency_s = float(config.get("latency_s", _LATENCY_S))
+        self._latency_s = float(config.get("latency_s", 0.001))
         self._drift = float(config.get("drift", 0))
         self._faults: Mapping[str, str] = config.get("faults", {})
         self._naps = 0
         self._load_s = float(config.get("load_s", 0))
         self.tokens: int | None = config.get("tokens")
-        self.losses = [float(loss) for loss in config.get("losses", _LOSSES)]
+        self.losses = [float(loss) for loss in config.get("losses", (1.0,))]
         self.learns = bool(config.get("learns", True))
         self.finite = bool(config.get("finite", True))
 
     def load(self) -> None:
-        """Sleep as long as loading takes."""
         self._sleep(self._load_s)
 
     def nap(self, share: float = 1.0) -> None:
@@ -126,7 +102,7 @@ class Script:
         """Cause the faults whose pattern matches the name: a cell's id, `load` or `trace`."""
         for pattern, fault in self._faults.items():
             if fnmatchcase(name, pattern):
-                FAULTS[fault]()
+                _FAULTS[fault]()
 
 
 class FakeSession:
@@ -155,7 +131,6 @@ class FakeSession:
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
-        """A query that sleeps, or causes the cell's faults."""
         self.columns = {"execution_options": {"shape": cell.shape}}
 
         def query() -> object:
@@ -166,32 +141,26 @@ class FakeSession:
         return query
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
-        """The same query."""
         return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeGenerator":
-        """A generator that sleeps for each token; all tokens are 0."""
         del inputs
         return FakeGenerator(self._script, cell, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeTrainer":
-        """A trainer that sleeps through its parts."""
         del inputs
         return FakeTrainer(self._script, cell, clock)
 
     def empty(self) -> Query:
-        """A query that does not even sleep."""
         return lambda: None
 
     def peak_kernels(self) -> None:
         """There is no device."""
 
     def all_finite(self, outputs: object) -> bool:
-        """The config's answer, since nothing was computed."""
         return outputs is not None and self._script.finite
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The inputs, which are the outputs."""
         if not isinstance(outputs, Mapping):
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
@@ -199,7 +168,6 @@ class FakeSession:
     def prove(
         self, query: Query, iteration: Iteration | None = None
     ) -> tuple[Proof, dict[str, str]]:
-        """There is no device, hence no proof."""
         del iteration
         query()
         return "none", {"claimed": "fake"}
@@ -227,7 +195,7 @@ class FakeSession:
 
 
 class FakeGenerator:
-    """Sleeps for each token."""
+    """Sleeps for each token; all tokens are 0, of a vocabulary of one."""
 
     def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
         self._script = script
@@ -236,14 +204,12 @@ class FakeGenerator:
         self._steps = tokens_to_generate(cell) if script.tokens is None else script.tokens
 
     def __call__(self) -> Generated:
-        """Tokens that are all 0."""
         self._script.fail(self._cell.id)
         started, times = self._clock(), [self._token() for _ in range(self._steps)]
         shape = (self._cell.batch_size, self._steps)
         return Generated(started, times, np.zeros(shape, dtype=np.int64))
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
-        """Logits of a vocabulary of one, all 0."""
         return np.zeros((*tokens.shape, 1), dtype=np.float32)
 
     def _token(self) -> int:
@@ -252,7 +218,9 @@ class FakeGenerator:
 
 
 class FakeTrainer:
-    """Sleeps a quarter of the latency in each part of a step."""
+    """Sleeps a quarter of the latency in each part of a step; it has one parameter."""
+
+    scale = None
 
     def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
         self._script = script
@@ -261,7 +229,6 @@ class FakeTrainer:
         self._steps = 0
 
     def step(self) -> TrainingStep:
-        """One step, with the next loss of the script."""
         self._script.fail(self._cell.id)
         started = self._clock()
         forward, compared, backward, ended = (self._part() for _ in range(4))
@@ -278,22 +245,16 @@ class FakeTrainer:
             loss=loss,
         )
 
-    scale = None
-
     def unchanged(self) -> tuple[str, ...]:
-        """The one parameter that there is, unless the script says that it learns."""
         return () if self._steps > 0 and self._script.learns else ("scripted",)
 
     def untaught(self) -> tuple[str, ...]:
-        """None: there are no gradients."""
         return ()
 
     def changed_share(self) -> float:
-        """All of it or nothing."""
         return float(not self.unchanged())
 
     def rehearse(self) -> Rehearsal:
-        """A step without gradients."""
         return Rehearsal(self.step().loss, {}, {})
 
     def close(self) -> None:
@@ -305,7 +266,6 @@ class FakeTrainer:
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:
-    """A session that behaves as the model's config says."""
     del threads, graphs
     return FakeSession(Script(job.model.config))
 

@@ -50,10 +50,7 @@ class PeakKernels:
 
 
 def last_integer_rows(threads: int) -> int:
-    """Rows of the largest matrices of whole numbers.
-
-    Few threads multiply larger ones no faster, and to prepare those takes longer than to multiply.
-    """
+    """Rows of the largest matrices of whole numbers: few threads multiply larger ones no faster."""
     return _ROWS_OF_FEW if threads <= _FEW_THREADS else _ROWS_OF_MANY
 
 

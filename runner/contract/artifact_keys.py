@@ -79,13 +79,13 @@ REFERENCES = Producer(
     # Nothing is watched while they are made, from no graph.
     neutral=(
         "runner.backends.evidence",
-        "runner.backends.graphs.outputs",
+        "runner.backends.graphs.session",
         "runner.backends.torch.evidence",
         "runner.contract.graph",
         "runner.correctness.compare_outputs",
     ),
 )
-COUNTS = Producer(libraries=(), modules=("runner.counting.polynomials",))
+COUNTS = Producer(libraries=(), modules=("runner.counting",))
 """Counts follow from the architecture, whichever version of a library builds it."""
 
 

@@ -33,7 +33,7 @@ from runner.inputs import MASK, Inputs, padded, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
 from runner.measure.phases import garbage_collection_off, heap_set_aside
-from runner.process.streams import Progress
+from runner.process import Progress
 
 BATCH_SIZE = 2
 SEQUENCE_LENGTH = 32

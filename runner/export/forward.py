@@ -10,18 +10,18 @@ import torch
 
 from runner.contract.graph import PART_WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
-from runner.export.check import largest_difference, parts_evaluator
-from runner.export.export_once import Files, GraphExport
+from runner.export.check import Sample, largest_difference, parts_evaluator
+from runner.export.graphs import Files, GraphExport
 from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.export.onnx_files import keep_outputs, save_sharing
-from runner.export.samples import Sample
-from runner.export.strategies import Strategy, whole_or_split_strategies
 from runner.export.torch_exporters import (
     ExportSubject,
+    Strategy,
     Tensors,
     build_model,
     export_whole,
     trace_model,
+    whole_or_split_strategies,
 )
 
 _FEATURES = "image_features"
@@ -30,6 +30,7 @@ _DEEPER = "deepstack_features"
 _EMBEDS = "inputs_embeds"
 _PLACES = "image_places"
 """The tokens of the prompt that stand for the image."""
+_FILE = "forward.onnx"
 
 
 class VlmLayout(NamedTuple):
@@ -136,10 +137,13 @@ def _in_turn(attention_mask: torch.Tensor | None) -> None:
     del attention_mask
 
 
-def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
+def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write a file for each part, their weights beside the first."""
     programs = dict(_programs(*build_model(subject, strategy)))
-    _keep_wanted_outputs(programs, subject.outputs)
+    wanted = set(subject.outputs)  # and the inputs of later parts
+    for program in reversed(programs.values()):
+        keep_outputs(program, wanted)
+        wanted |= {value.name or "" for value in program.graph.inputs}
     files = {part: folder / f"{part}.onnx" for part in programs}
     models = {files[part]: program for part, program in programs.items()}
     save_sharing(models, folder / f"{next(iter(models)).name}{PART_WEIGHTS_SUFFIX}")
@@ -156,20 +160,9 @@ def _programs(model: torch.nn.Module, tensors: Tensors) -> Iterator[tuple[Part, 
             known |= module(**arguments)
 
 
-def _keep_wanted_outputs(programs: dict[Part, onnx_ir.Model], outputs: tuple[str, ...]) -> None:
-    """Keep the outputs that are the model's, or inputs of a later part."""
-    wanted = set(outputs)
-    for program in reversed(programs.values()):
-        keep_outputs(program, wanted)
-        wanted |= {value.name or "" for value in program.graph.inputs}
-
-
-_FILE = "forward.onnx"
-
-
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
     if strategy.parts:
-        return export_parts(subject, strategy, folder)
+        return _export_parts(subject, strategy, folder)
     export_whole(subject, strategy, folder / _FILE)
     return {"forward": folder / _FILE}
 

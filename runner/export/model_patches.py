@@ -25,13 +25,16 @@ GRID = "image_grid_thw"
 IMAGE_SIZES = "image_sizes"
 _CONSTANT = (GRID, "mm_token_type_ids")
 """Arguments about the position and size of images, not about their content."""
+_BUCKETS = "_relative_position_bucket"
+"""T5's function that sorts distances; models derived from it in transformers have a copy."""
+MASKED = -100.0
+"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
+_HOPELESS = -1e30
+"""Numbers below this one can only mean minus infinity."""
 
 
 class FixedGeometry(torch.nn.Module):
-    """The model for images and prompts laid out as in one sample; takes the other arguments.
-
-    Prompts may be padded behind: transformers gives masked tokens the position 0.
-    """
+    """The model for images and prompts laid out as in one sample; prompts may be padded behind."""
 
     def __init__(self, model: Any, sample: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
@@ -74,17 +77,12 @@ class FixedGeometry(torch.nn.Module):
 
 
 def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The arguments that `FixedGeometry` takes."""
     return {name: value for name, value in inputs.items() if name not in _CONSTANT}
 
 
 def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
     """Sizes of images as numbers, which an exporter takes for constants."""
     return [tuple(size) for size in sizes.tolist()]
-
-
-_BUCKETS = "_relative_position_bucket"
-"""T5's function that sorts distances; models derived from it in transformers have a copy."""
 
 
 def tabulate_buckets(model: torch.nn.Module) -> None:
@@ -109,18 +107,8 @@ def _tabulated(module: Any) -> Callable[..., torch.Tensor]:
     return look_up
 
 
-MASKED = -100.0
-"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
-_HOPELESS = -1e30
-"""Numbers below this one can only mean minus infinity."""
-
-
 def bound_masks(path: Path) -> None:
-    """Replace constants that stand for minus infinity, in a file that is to be quantised.
-
-    Transformers masks with the least fp32 number. One range that holds it and the scores has steps
-    of 5e33, which leaves nothing of the scores.
-    """
+    """Replace masks of fp32's least number: a range from there leaves nothing of the scores."""
     model = onnx_ir.load(path)
     for value in model.graph.initializers.values():
         if value.const_value is not None and value.const_value.dtype == onnx_ir.DataType.FLOAT:

@@ -1,4 +1,4 @@
-"""Export a torch model to one ONNX file, by the exporter of a strategy."""
+"""Strategies of exporting a torch model, and its export to one ONNX file by one of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,70 @@ import torch
 from transformers.exporters.configs import OnnxConfig
 from transformers.exporters.exporter_onnx import OnnxExporter
 
-from runner.backends.torch.forward import named_tensors
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.query import named_tensors
 from runner.contract.models import ModelSpec
-from runner.export.model_patches import FixedGeometry, tabulate_buckets, without_geometry
+from runner.export.model_patches import GRID, FixedGeometry, tabulate_buckets, without_geometry
 from runner.export.onnx_files import save_model
-from runner.export.strategies import Strategy
 from runner.inputs import Inputs
 
 _OPSET = 18
-"""The newest one for which this exporter has every operator."""
+"""The newest one for which torch's older exporter has every operator."""
+
+Tensors = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One way to export a model."""
+
+    dynamic: bool = False
+    """Every axis may vary; else every size is fixed."""
+    fixed_geometry: bool = False
+    """Position and size of images are constant, see `model_patches`."""
+    eager: bool = False
+    """Attention is written out in matrix products instead of one operator."""
+    script: bool = False
+    """Torch's older exporter records one execution instead of tracing the program."""
+    parts: bool = False
+    """The model is split into parts, see `forward`."""
+
+    @property
+    def name(self) -> str:
+        words = (
+            "dynamic shapes" if self.dynamic else "static shape",
+            "image geometry as constants" if self.fixed_geometry else "",
+            "eager attention" if self.eager else "",
+            "TorchScript exporter" if self.script else "",
+            "parts: vision tower, language model" if self.parts else "",
+        )
+        return ", ".join(filter(None, words))
+
+
+def whole_strategies(model: ModelSpec) -> tuple[Strategy, ...]:
+    """One strategy for every size, then those that fix sizes, each with the one's before, too."""
+    grid = _has_grid(model)
+    return (
+        Strategy(dynamic=True),
+        Strategy(),
+        *([Strategy(fixed_geometry=True)] if grid else []),
+        Strategy(fixed_geometry=grid, eager=True),
+        Strategy(fixed_geometry=grid, eager=True, script=True),
+    )
+
+
+def whole_or_split_strategies(model: ModelSpec) -> tuple[Strategy, ...]:
+    """The same, and at last in parts, if a prompt holds an image for a vision tower."""
+    if model.image_prompt is None:
+        return whole_strategies(model)
+    return (
+        *whole_strategies(model),
+        Strategy(fixed_geometry=_has_grid(model), eager=True, parts=True),
+    )
+
+
+def _has_grid(model: ModelSpec) -> bool:
+    return any(tensor.name == GRID for tensor in model.inputs)
 
 
 class _Positional(torch.nn.Module):
@@ -46,7 +99,7 @@ class _Positional(torch.nn.Module):
         return tuple(outputs[name] for name in self._outputs)
 
 
-def export_by_script(
+def _export_by_script(
     model: torch.nn.Module,
     tensors: Mapping[str, torch.Tensor],
     constants: Mapping[str, bool],
@@ -69,20 +122,14 @@ def export_by_script(
         save_model(onnx_ir.load(recorded), path, outputs)
 
 
-Tensors = Mapping[str, torch.Tensor]
-
-
 @dataclass(frozen=True)
 class ExportSubject:
     """A model to be exported, with inputs to trace it."""
 
     model: ModelSpec
     seed: int
-    """Seed of the weights."""
     dtype: torch.dtype
-    """Number format of the file."""
     inputs: Inputs
-    """The inputs of the trace."""
     others: Inputs
     """The same at another size on every axis that the model has."""
     outputs: tuple[str, ...]
@@ -90,10 +137,9 @@ class ExportSubject:
 
 
 def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None:
-    """Write the file, its weights beside it."""
     model, tensors = build_model(subject, strategy)
     if strategy.script:
-        return export_by_script(model, tensors, subject.model.forward, subject.outputs, path)
+        return _export_by_script(model, tensors, subject.model.forward, subject.outputs, path)
     shapes = varying_dimensions(tensors, subject.others) if strategy.dynamic else None
     program = trace_model(model, {**tensors, **subject.model.forward}, shapes)
     return save_model(program, path, subject.outputs)
@@ -102,13 +148,7 @@ def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None
 def trace_model(
     model: torch.nn.Module, arguments: Mapping[str, Any], shapes: Mapping[str, Any] | None
 ) -> onnx_ir.Model:
-    """The graph that transformers' exporter traces in a call with these arguments.
-
-    Args:
-        model: the model, in evaluation mode on the CPU.
-        arguments: tensors, and constants such as `use_cache`.
-        shapes: the dimensions that may vary, by argument and index; without it every size is fixed.
-    """
+    """The graph of a call with these arguments; `shapes` holds the dimensions that may vary."""
     exporter: Any = OnnxExporter
     config = OnnxConfig(dynamic_shapes=None if shapes is None else dict(shapes))
     program, _ = exporter().export_program(model, dict(arguments), config)

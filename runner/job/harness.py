@@ -49,7 +49,7 @@ from runner.measure.noise import noise_meter
 from runner.measure.phases import time_once
 from runner.modes.base import Instruments
 from runner.modes.registry import COLD_MODES, measure_warm, workload_of
-from runner.process.streams import Progress
+from runner.process import Progress
 
 LEAST_QUERIES = 5
 LEAST_NS = 200_000_000  # least sum of the queries' durations

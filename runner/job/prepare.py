@@ -14,7 +14,7 @@ from runner.contract.models.counted import COUNTS_FILE, CountedWork
 from runner.contract.reasons import write_reason
 from runner.measure.clock import Clock
 from runner.measure.phases import garbage_collection_off
-from runner.process.streams import Progress
+from runner.process import Progress
 
 _EXPORTS: Mapping[GraphKind, str] = {
     "forward": "runner.export.forward",
@@ -54,6 +54,6 @@ def count_model(job: Job, out: Path, progress: Progress) -> None:
     """Write `counts.json`: the polynomials of the job's model, or the reason why there are none."""
     progress.phase("load")
     with garbage_collection_off():  # torch comes with it
-        counting = import_module("runner.counting.polynomials")
+        counting = import_module("runner.counting")
     counted: CountedWork = counting.count_work(job.model)
     save_text(out / COUNTS_FILE, counted.model_dump_json())

@@ -23,7 +23,7 @@ from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
 from runner.job.harness import Harness
-from runner.process.streams import Progress
+from runner.process import Progress
 from tests.hostile.attacks import Attack, Scene
 from tests.support.fakes import KeptObserver, ScriptedLauncher
 from tests.support.jobs import a_job, fake_cell, fake_model

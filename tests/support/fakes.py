@@ -25,7 +25,7 @@ from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
 from runner.contract.rounds import read_rounds, save_round
-from runner.process.streams import Progress
+from runner.process import Progress
 from tests.support.jobs import a_graph
 from tests.support.records import a_round, record_for
 

@@ -1,7 +1,4 @@
-"""ONNX Runtime's own product of matrices and its negation, as graphs of one node.
-
-The graphs are written here byte by byte: the package `onnx` is not in every image.
-"""
+"""ONNX Runtime's product and negation, as graphs written byte by byte: few images have `onnx`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -33,16 +30,13 @@ _PRODUCTS: Mapping[Precision, _Product] = {
 }
 """The product of a precision; in int8 that of dynamically quantised layers."""
 _CODES: Mapping[Number, int] = {np.float32: 1, np.uint8: 2, np.int8: 3, np.int32: 6, np.float16: 10}
-"""ONNX's codes of types (TensorProto.DataType)."""
 _IR_VERSION, _OPSET = 8, 13
 
 
 def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKernels | None:
-    """The kernels on a device; none on a simulator, whose times say nothing.
+    """The kernels on a device that need not compile them; None on a simulator.
 
-    A device that compiles whole graphs would take longer to compile them than all else here. In
-    int8 only the CPU has a product: ONNX Runtime's CUDA provider takes no unsigned inputs for it,
-    so that the CPU's kernel would stand in.
+    In int8 ONNX Runtime's CUDA provider takes no unsigned inputs, so the CPU's would stand in.
     """
     if device.is_simulated:
         return None
@@ -68,7 +62,6 @@ class _OnnxPeaks:
 
     @property
     def method(self) -> str:
-        """The operators, and the numbers that they take."""
         operator, left, right, _ = self._numbers
         factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
         if operator == "MatMul":
@@ -118,10 +111,7 @@ class _OnnxPeaks:
 def one_node(
     operator: str, inputs: Sequence[np.ndarray[Any, Any]], output: np.ndarray[Any, Any]
 ) -> bytes:
-    """An ONNX model of one node from tensors `x0`, `x1`, … to `y`, as its protobuf.
-
-    Its tensors have the shapes and the types of these arrays.
-    """
+    """An ONNX model of one node from `x0`, `x1`, … to `y`, shaped and typed as these arrays."""
     names = [f"x{number}" for number in range(len(inputs))]
     node = b"".join(_field(1, name.encode()) for name in names)
     node += _field(2, b"y") + _field(4, operator.encode())
@@ -133,14 +123,12 @@ def one_node(
 
 
 def _tensor(name: str, array: np.ndarray[Any, Any]) -> bytes:
-    """A ValueInfoProto with the type and shape of an array."""
     code = _CODES[array.dtype.type]
     sizes = b"".join(_field(1, _number(1, size)) for size in array.shape)
     return _field(1, name.encode()) + _field(2, _field(1, _number(1, code) + _field(2, sizes)))
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A field of bytes, a text or a message."""
     return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 

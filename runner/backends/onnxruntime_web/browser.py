@@ -5,19 +5,18 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import psutil
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
-from runner.contract.errors import BenchError, TimedOut, Unavailable, how_to_install
+from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.reasons import reason
 from runner.contract.web import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
@@ -36,7 +35,6 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     ),
 }
-_REMEDY = f"{how_to_install('browser')} installs one; or start a container engine"
 _ALWAYS = (
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -50,9 +48,9 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
 _PROFILE = "--user-data-dir="
-SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
+_SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
 """Selects the adapter that computes WebGPU on the CPU."""
-LAUNCH_S = 60
+_LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
@@ -84,17 +82,11 @@ def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Pat
 
 
 def runtime_version() -> str:
-    """The version of ONNX Runtime Web."""
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
         raise Unavailable(reason("onnx_web_missing")) from error
     return str(versions["onnxruntime-web"])
-
-
-def switches(backend: Backend, *, software: bool) -> tuple[str, ...]:
-    """The command line of a browser for that backend."""
-    return (*_ALWAYS, *_OF_BACKEND[backend], *(SOFTWARE_ADAPTER if software else ()))
 
 
 @dataclass(frozen=True)
@@ -108,22 +100,14 @@ class StartedBrowser:
     launch_ns: int
     """From its launch until it listens."""
 
-    @property
-    def version(self) -> str:
-        """Its version, as it tells it."""
-        return self.browser.version
-
     def processes(self) -> list[psutil.Process]:
-        """All of its processes that are alive."""
         with suppress(psutil.NoSuchProcess):
             return [self.process, *self.process.children(recursive=True)]
         return []
 
     def kill(self) -> None:
         """End all of its processes: they are a group, which outlives its first one."""
-        for process in self.processes():
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self.processes())
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -163,22 +147,21 @@ def started_browser(
 ) -> Iterator[StartedBrowser]:
     """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
-    arguments = switches(backend, software=software)
+    arguments = (*_ALWAYS, *_OF_BACKEND[backend], *(_SOFTWARE_ADAPTER if software else ()))
     headless = environment.get(HEADED_VARIABLE) != "1"
     # A browser that is killed leaves its temporary files.
     temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
     with temporary as folder, _DRIVER.running() as playwright:
         before = {child.pid for child in psutil.Process().children(recursive=True)}
         began = monotonic()
-        browser = _launch(playwright, executable, arguments, headless, Path(folder))
+        browser = _launch(playwright, executable, arguments, headless, folder)
         launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
-        new = (child for child in children if child.pid not in before and _is_browser(child))
-        process = next(new, None)
-        if process is None:
+        new = ((child, _profile(child)) for child in children if child.pid not in before)
+        process, profile = next((pair for pair in new if pair[1]), (None, None))
+        if process is None or profile is None:
             raise Unavailable(reason("browser_ended_at_once", browser=executable.name))
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
-        profile = _profile(process)
         try:
             yield started
         finally:
@@ -215,14 +198,15 @@ class _Driver:
     def kill(self) -> None:
         """End it, since it answers no more: calls fail, and the next context starts another."""
         self._playwright = None
-        for process in self._processes:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self._processes)
 
     def _started(self) -> Playwright:
         own = psutil.Process()
         before = {child.pid for child in own.children()}
-        self._playwright = _start_driver()
+        try:
+            self._playwright = sync_playwright().start()
+        except Exception as error:  # Playwright raises no class of its own there
+            raise Unavailable(reason("browser_driver", error=error)) from error
         self._processes = [child for child in own.children() if child.pid not in before]
         return self._playwright
 
@@ -230,34 +214,28 @@ class _Driver:
 _DRIVER = _Driver()
 
 
-def _start_driver() -> Playwright:
-    try:
-        return sync_playwright().start()
-    except Exception as error:  # Playwright raises no class of its own there
-        raise Unavailable(reason("browser_driver", error=error)) from error
-
-
 def _launch(
-    playwright: Playwright,
-    executable: Path,
-    arguments: Sequence[str],
-    headless: bool,
-    temporary: Path,
+    playwright: Playwright, executable: Path, arguments: Sequence[str], headless: bool, folder: str
 ) -> Browser:
     try:
         return playwright.chromium.launch(
             executable_path=executable,
             args=[*arguments],
             headless=headless,
-            env={**os.environ, "TMPDIR": str(temporary)},
-            timeout=LAUNCH_S * 1000,
+            env={**os.environ, "TMPDIR": folder},
+            timeout=_LAUNCH_S * 1000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         words = next((line for line in lines if "error while loading" in line), lines[0])
-        raise Unavailable(
-            reason("browser_does_not_start", browser=executable.name, words=words)
-        ) from error
+        facts = {"browser": executable.name, "words": words}
+        raise Unavailable(reason("browser_does_not_start", **facts)) from error
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -267,19 +245,11 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def _is_browser(process: psutil.Process) -> bool:
-    """True for the browser's first process: those that it starts have a type."""
+def _profile(process: psutil.Process) -> str | None:
+    """The profile of a browser's first process, which its driver made; None for any other one."""
     with suppress(psutil.Error):
-        command: list[Any] = process.cmdline()
-        typed = any(str(word).startswith("--type=") for word in command)
-        return not typed and any(str(word).startswith(_PROFILE) for word in command)
-    return False
-
-
-def _profile(process: psutil.Process) -> Path:
-    """The folder of a browser's profile, which its driver made."""
-    with suppress(psutil.Error):
-        for word in process.cmdline():
-            if word.startswith(_PROFILE):
-                return Path(word.removeprefix(_PROFILE))
-    raise Unavailable(reason("browser_ended_at_once"))
+        words = process.cmdline()
+        profiles = [word.removeprefix(_PROFILE) for word in words if word.startswith(_PROFILE)]
+        if profiles and not any(word.startswith("--type=") for word in words):
+            return profiles[0]
+    return None

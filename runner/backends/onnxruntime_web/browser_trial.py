@@ -1,13 +1,11 @@
-"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.browser_trial`.
-
-It prints a JSON line for each browser and backend, with the browser's own words.
-"""
+"""A trial of each browser found here: a JSON line for each backend, in the browser's words."""
 
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -64,13 +62,10 @@ def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
     """Facts about the browser while a graph is executed in it: its version, then the device."""
     environment = {BROWSER_VARIABLE: str(executable)}
     with started_browser(backend, software=False, environment=environment) as browser:
-        yield {"version": browser.version}
-        page = WebPage(browser, backend, threads=1)
-        try:
+        yield {"version": browser.browser.version}
+        with closing(WebPage(browser, backend, threads=1)) as page:
             device = web_device(backend, page.facts, software=True)
             _compute(page, backend)
-        finally:
-            page.close()
         yield {"message": device.name}
 
 
@@ -80,7 +75,7 @@ def _compute(page: WebPage, backend: Backend) -> None:
         path = Path(folder, "double.onnx")
         onnx.save(_doubling(), path)
         part: dict[str, Any] = {"name": _PART, "weights": [], "overrides": {}}
-        part["url"] = page.file(path)
+        part["url"] = page.server.add_file(path)
         opened = page.call("open", {"parts": [part], "options": web_session_options(backend)})
     inputs = {"x": page.array(np.full(1, 2, np.float32))}
     bound = {"parts": [{"name": _PART, "inputs": ["x"]}], "inputs": inputs}
@@ -97,7 +92,6 @@ def _doubling() -> onnx.ModelProto:
 
 
 def main() -> int:
-    """Print the findings."""
     for finding in findings():
         sys.stdout.write(f"{json.dumps(finding)}\n")
         sys.stdout.flush()

@@ -48,7 +48,6 @@ class InstallError(Exception):
 class Archive:
     """One locked package."""
 
-    name: str
     version: str
     path: str
     """Behind the registry's address."""
@@ -57,15 +56,12 @@ class Archive:
 
 
 def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
-    """The packages of the lock file, by name."""
     packages = json.loads(lock.read_text("utf-8"))["packages"]
     archives = {}
     for path_within, facts in packages.items():
-        if not path_within:
-            continue
-        name = path_within.removeprefix("node_modules/")
-        path = facts["resolved"].removeprefix(NPM_REGISTRY)
-        archives[name] = Archive(name, facts["version"], path, facts["integrity"])
+        if name := path_within.removeprefix("node_modules/"):
+            path = facts["resolved"].removeprefix(NPM_REGISTRY)
+            archives[name] = Archive(facts["version"], path, facts["integrity"])
     return archives
 
 
@@ -100,7 +96,6 @@ def fetch_archive(archive: Archive, registry: str) -> bytes:
 
 
 def unpack_runtime(content: bytes, folder: Path) -> None:
-    """Write the files of ONNX Runtime Web that pages load."""
     folder.mkdir(parents=True)
     files = dict(_members(gzip.decompress(content), "package/dist"))
     for name in RUNTIME_FILES:
@@ -110,7 +105,6 @@ def unpack_runtime(content: bytes, folder: Path) -> None:
 
 
 def unpack_browser(content: bytes, folder: Path) -> None:
-    """Write the browser with its software adapter of WebGPU."""
     import brotli
 
     folder.mkdir(parents=True)
@@ -134,7 +128,6 @@ def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> int:
-    """Install into this interpreter's environment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where to (default: %(default)s)"

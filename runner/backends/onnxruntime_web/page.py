@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import onnx
 from playwright.sync_api import Error
 
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 from runner.backends.onnxruntime_web.browser import CLOSE_S, StartedBrowser, runtime_version
 from runner.backends.onnxruntime_web.server import Array, PageServer
 from runner.contract.axes import Backend
@@ -29,29 +28,16 @@ _STUCK = "no other provider may take the rest"
 """The end of a refusal after which the page's runtime creates no session any more."""
 NS_PER_MS = 1_000_000
 _T = TypeVar("_T")
-_TYPES: Mapping[str, Any] = {
-    "float32": np.float32,
-    "float16": np.float16,
-    "int64": np.int64,
-    "int32": np.int32,
-    "int8": np.int8,
-    "uint8": np.uint8,
-    "bool": np.bool_,
-}
-"""The types of arrays that pages know."""
 
 
-def _identity() -> bytes:
-    """A graph of one node, which hands its input on."""
+def _first_graph() -> bytes:
+    """A graph of one node, which hands its input on: the first that the page loads."""
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
     node = onnx.helper.make_node("Identity", ["x"], ["y"])
     graph = onnx.helper.make_graph([node], "first", [x], [y])
     opset = onnx.helper.make_opsetid("", 17)
     model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
     return bytes(model.SerializeToString())
-
-
-_FIRST_GRAPH = _identity()
 
 
 def nanoseconds(milliseconds: float) -> int:
@@ -92,16 +78,7 @@ class WebPage:
         limits: PageLimits | None = None,
         server: PageServer | None = None,
     ) -> None:
-        """Load the page in that browser, import the runtime.
-
-        Args:
-            browser: which one.
-            backend: decides about bundle and device.
-            threads: threads of WASM.
-            verbose: log where nodes are placed.
-            limits: the patience with it.
-            server: gives the page its files; one of its own by default.
-        """
+        """Load the page, import the runtime; `verbose` logs where nodes are placed."""
         self.runtime_version = runtime_version()
         self.browser = browser
         self.is_verbose = verbose
@@ -109,63 +86,48 @@ class WebPage:
         """Lines that the page's console has shown."""
         self.has_ended = False
         """True once it answers no more."""
-        self._limits = limits or PageLimits()
+        self.limits = limits or PageLimits()
         with ExitStack() as exits:
-            self._server = server or PageServer(RUNTIME_FOLDER)
-            exits.callback(self._server.close)
+            self.server = server or PageServer(RUNTIME_FOLDER)
+            exits.callback(self.server.close)
             self._open(backend, threads, verbose)
             self._exits = exits.pop_all()
 
-    @property
-    def answer_s(self) -> float:
-        """The most seconds of a call whose length nobody knows before."""
-        return self._limits.answer_s
-
     def call(self, name: str, *arguments: object, seconds: float | None = None) -> Any:
-        """The answer of one of the page's functions."""
         expression = "([name, values]) => window.answer(name, values)"
         return self._ask(
             name,
             lambda: self._page.evaluate(expression, [name, [*arguments]]),
-            seconds or self._limits.answer_s,
+            seconds or self.limits.answer_s,
         )
-
-    def file(self, path: Path) -> str:
-        """The address of a file for the page."""
-        return self._server.add_file(path)
 
     def array(self, array: Array) -> dict[str, object]:
         """The description of an array whose bytes the page can fetch."""
         return {
-            "url": self._server.add_array(array),
+            "url": self.server.add_array(array),
             "type": str(array.dtype),
             "dims": list(array.shape),
         }
 
-    def forget_arrays(self) -> None:
-        """Keep the arrays no longer: the page has fetched them."""
-        self._server.forget()
-
     def outputs(self, name: str, query: int) -> Outputs:
         """The outputs of a call that posts them, by name."""
-        address = self._server.outputs_address()
+        address = self.server.outputs_address()
         described = self.call(name, query, address)
         return {
-            output: _array(self._server.take(address, output), facts)
+            output: _array(self.server.take(address, output), facts)
             for output, facts in described.items()
         }
 
     def posted(self, name: str, query: int, options: Mapping[str, object]) -> list[Array]:
         """The arrays of a call that posts a row of them."""
-        address = self._server.outputs_address()
+        address = self.server.outputs_address()
         described = self.call(name, query, {**options, "url": address})
         return [
-            _array(self._server.take(address, str(number)), facts)
+            _array(self.server.take(address, str(number)), facts)
             for number, facts in enumerate(described)
         ]
 
     def close(self) -> None:
-        """End page and server."""
         with suppress(Error, BenchError), self.browser.within(CLOSE_S, "closing the page"):
             self._page.close()
         self._exits.close()
@@ -178,7 +140,9 @@ class WebPage:
             self.has_ended = True
             raise
         except Error as error:
-            words = _words(error)
+            # The page's own words, without the driver's before them and the stack behind.
+            first = str(error).split("\n    at ", maxsplit=1)[0].strip()
+            words = first.removeprefix("Page.evaluate: ").removeprefix("Error: ")
             is_gone = any(word in words for word in _ENDED)
             self.has_ended = is_gone or words.endswith(_STUCK)
             if is_gone:
@@ -189,20 +153,20 @@ class WebPage:
         self._page = self.browser.browser.new_page()
         self._page.set_default_timeout(0)  # which is counted around all of it
         self._page.on("console", lambda message: self.log.append(message.text))
-        self._page.goto(f"{self._server.url}/page/index.html")
+        self._page.goto(f"{self.server.url}/page/index.html")
         self._page.wait_for_function("window.answer !== undefined")
 
     def _open(self, backend: Backend, threads: int, verbose: bool) -> None:
-        began, start_s = monotonic(), self._limits.start_s
+        began, start_s = monotonic(), self.limits.start_s
         self._ask("loading the page", self._load, start_s)
         self.load_ns = monotonic() - began
-        folder = f"{self._server.url}/runtime/"
+        folder = f"{self.server.url}/runtime/"
         options = {
             "bundle": f"{folder}{BUNDLES[backend]}",
             "folder": folder,
             "threads": threads,
             "verbose": verbose,
-            "first": list(_FIRST_GRAPH),
+            "first": list(_first_graph()),
         }
         self.import_ns = nanoseconds(self.call("start", options, seconds=start_s))
         self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=start_s)
@@ -210,11 +174,5 @@ class WebPage:
             raise Unavailable(reason("page_not_isolated"))
 
 
-def _words(error: Error) -> str:
-    """The page's own words, without the driver's before them and the stack behind."""
-    first = str(error).split("\n    at ", maxsplit=1)[0].strip()
-    return first.removeprefix("Page.evaluate: ").removeprefix("Error: ")
-
-
 def _array(content: bytes, facts: Mapping[str, Any]) -> Array:
-    return np.frombuffer(content, _TYPES[facts["type"]]).reshape(facts["dims"])
+    return np.frombuffer(content, facts["type"]).reshape(facts["dims"])

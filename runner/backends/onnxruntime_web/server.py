@@ -31,13 +31,7 @@ class PageServer:
     def __init__(
         self, runtime_folder: Path, port: int = 0, headers: Mapping[str, str] = ISOLATION
     ) -> None:
-        """Begin to serve.
-
-        Args:
-            runtime_folder: the files of ONNX Runtime Web.
-            port: one that is free by default.
-            headers: what every answer has beside type and length.
-        """
+        """Serve the runtime's files on a port that is free, with these headers in every answer."""
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {
             **{f"/page/{path.name}": path for path in SCRIPTS_FOLDER.iterdir() if path.is_file()},
@@ -52,12 +46,10 @@ class PageServer:
             wanted = f"port {port}" if port else "any port"
             raise Unavailable(reason("page_port", port=wanted, error=error.strerror)) from error
         self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
-        """The beginning of all addresses."""
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
     def add_file(self, path: Path) -> str:
-        """The address of a file."""
         address = f"/files/{next(self._numbers)}"
         self._files[address] = path
         return f"{self.url}{address}"
@@ -69,7 +61,6 @@ class PageServer:
         return f"{self.url}{address}"
 
     def forget(self) -> None:
-        """Drop all arrays: the page has them."""
         self._arrays.clear()
 
     def outputs_address(self) -> str:
@@ -81,7 +72,6 @@ class PageServer:
         return self._outputs.pop(f"{address.removeprefix(self.url)}/{name}")
 
     def close(self) -> None:
-        """Serve no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -118,7 +108,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Send a file or an array."""
         address = self._address()
         content = self.server.pages.content(address) if address else None
         if content is None:
@@ -132,7 +121,6 @@ class _Handler(BaseHTTPRequestHandler):
                 shutil.copyfileobj(file, self.wfile, 1 << 20)
 
     def do_POST(self) -> None:
-        """Take an output."""
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         address = self._address()
         if address and self.server.pages.keep(address, content):

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import openvino as ov
 
 from runner.backends.graphs.feeds import forward_pass
-from runner.backends.graphs.outputs import run_parts
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import refusals
+from runner.backends.graphs.session import run_parts
+from runner.backends.openvino.device import Compiler, refusals
 from runner.backends.openvino.int8 import PartModels, Quantized, quantize
 from runner.backends.openvino.query import GraphQuery, PartExecutor, PartRequest, Slot, to_slot
 from runner.contract.cell import Cell
@@ -31,28 +30,25 @@ class CompiledPart(NamedTuple):
     """A part, ready to execute."""
 
     model: ov.Model
-    """The model before it was compiled."""
     compiled: ov.CompiledModel
-    """The compiled model."""
     shapes: _Shapes
-    """The shapes that it was compiled for."""
     duration_ns: int
-    """Duration of setting the shapes and compiling, nanoseconds."""
+
+    def request(self) -> PartRequest:
+        return PartRequest(self.model, self.compiled)
 
 
 def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
-    """The graph's parts as models of OpenVINO."""
     with refusals("read the graph"):
         return {name: core.read_model(folder / part.file) for name, part in graph.parts.items()}
 
 
 class OpenVINOGraph:
-    """The parts of one graph.
+    """The parts of one graph, compiled for each query's shape, which is faster and all an NPU
+    takes.
 
-    A forward pass is compiled for the shape of each query: static shapes are faster, and an NPU
-    takes no others. A generating graph stays dynamic, as its cache grows with each token. Compiled
-    models hold weights of their own, so only those of the last query are kept, and dropped before
-    the next are compiled.
+    A generating graph stays dynamic, as its cache grows. Compiled models hold weights, so those of
+    the last query alone are kept, and dropped before the next are compiled.
     """
 
     def __init__(
@@ -64,9 +60,7 @@ class OpenVINOGraph:
         quantized: Quantized | None = None,
     ) -> None:
         self.graph = graph
-        """The graph that was read."""
         self.quantized = quantized
-        """The quantisation of the models; None in other precisions."""
         self._spec = spec
         self._models = models
         self._compiler = compiler
@@ -75,7 +69,6 @@ class OpenVINOGraph:
 
     @property
     def shapes(self) -> str:
-        """The kind of shapes for which its parts are compiled."""
         if self.graph.content == "generation":
             return "dynamic, as the cache grows with each token"
         return "static, compiled for each shape"
@@ -93,10 +86,7 @@ class OpenVINOGraph:
             self.query(inputs)
 
     def cached_ns(self) -> int | None:
-        """Nanoseconds to compile the present parts from a cache.
-
-        Measured once for each shape; None if it cannot be.
-        """
+        """Nanoseconds to compile the present parts from a cache; None if it cannot be measured."""
         shapes = tuple(part.shapes for part in self.parts)
         if shapes not in self._cached_ns:
             size = sum(part.size_bytes for part in self.graph.parts.values())
@@ -112,8 +102,11 @@ class OpenVINOGraph:
         return self._query(executed, feeds, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
-        """Every part, for inputs that change from call to call."""
-        return {name: self._executor(name, part) for name, part in self._dynamic().items()}
+        executors = {}
+        for name, part in self._dynamic().items():
+            requests = [part.request() for _ in range(1 if name == _PREFILL else _TURNS)]
+            executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
+        return executors
 
     def _query(
         self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
@@ -122,7 +115,7 @@ class OpenVINOGraph:
 
         def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
             def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
-                request = make_request(self._compiled(name, self._fixed(slots)))
+                request = self._compiled(name, self._fixed(slots)).request()
                 request.renew_outputs()
                 request.read(slots)
                 requests.append(request)
@@ -134,10 +127,6 @@ class OpenVINOGraph:
         outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
         return GraphQuery(requests, outputs, idle)
 
-    def _executor(self, name: Part, part: CompiledPart) -> PartExecutor:
-        requests = [make_request(part) for _ in range(1 if name == _PREFILL else _TURNS)]
-        return PartExecutor(requests, self.graph.parts[name].outputs)
-
     def _fixed(self, slots: Mapping[str, Slot]) -> _Shapes:
         if self.graph.content == "generation":
             return ()
@@ -148,15 +137,12 @@ class OpenVINOGraph:
 
     def _compiled(self, name: Part, shapes: _Shapes) -> CompiledPart:
         if name not in self._kept or self._kept[name].shapes != shapes:
-            self._drop_from(name)
+            # This part and those behind it are dropped, to free memory for the next compilation.
+            names = list(self.graph.parts)
+            for later in names[names.index(name) :]:
+                self._kept.pop(later, None)
             self._kept[name] = self._compile(name, shapes)
         return self._kept[name]
-
-    def _drop_from(self, first: Part) -> None:
-        """Drop this part and those behind it, to free memory for the next compilation."""
-        names = list(self.graph.parts)
-        for name in names[names.index(first) :]:
-            self._kept.pop(name, None)
 
     def _compile(self, name: Part, shapes: _Shapes) -> CompiledPart:
         model = self._models[name]
@@ -169,19 +155,10 @@ class OpenVINOGraph:
         return CompiledPart(model, compiled, shapes, monotonic() - start)
 
 
-def make_request(part: CompiledPart) -> PartRequest:
-    return PartRequest(part.model, part.compiled)
-
-
 class OpenVINOGraphs:
-    """The graphs of a job, each read when a cell of its shape is bound.
-
-    Only the latest is kept, as all of them might fill the memory, and it is dropped before the
-    next one is read; queries keep their own.
-    """
+    """The graphs of a job, each read when a cell of its shape is bound, the one before dropped."""
 
     def __init__(self, job: Job, core: Any, compiler: Compiler, graphs: Path | None) -> None:
-        """Read the graph of the first cell that has one."""
         self._job = job
         self._core = core
         self._compiler = compiler
@@ -189,11 +166,9 @@ class OpenVINOGraphs:
         self.latest: OpenVINOGraph | None = None
         """The graph that was read last; None if reading failed, or after `close`."""
         self.first_cell = first_cell_with_graph(job, graphs)
-        """The first of the job's cells that has a graph."""
         self.of(self.first_cell)
 
     def of(self, cell: Cell) -> OpenVINOGraph:
-        """The graph that takes the cell's inputs."""
         graph, folder = find_graph(self._job, cell, self._graphs)
         if self.latest is None or self.latest.graph.shape != graph.shape:
             if self.latest is not None:
@@ -202,7 +177,6 @@ class OpenVINOGraphs:
         return self.latest
 
     def close(self) -> None:
-        """Drop the graph."""
         self.latest = None
         gc.collect()  # requests that take turns hold each other by their inputs
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import openvino as ov
 
-from runner.backends.graphs.outputs import run_parts
-from runner.backends.openvino.compile import operator_types
-from runner.backends.openvino.device import refusals
+from runner.backends.graphs.session import run_parts
+from runner.backends.openvino.device import operator_types, refusals
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, Part
@@ -35,22 +34,16 @@ class Quantized:
     """Parts in int8, and the method of their quantisation."""
 
     models: PartModels
-    """The parts."""
     method: str
-    """The method, in a few words."""
     activations: bool
     """True if activations are int8 as well as weights, so that products take int8."""
     duration_s: float
-    """Duration of calibrating and quantising."""
 
 
 def quantize(
     job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> Quantized:
-    """The parts with weights and activations of linear layers and convolutions in int8.
-
-    A generating graph gets int8 weights alone: its cache would have to be calibrated by tokens.
-    """
+    """Parts in int8; of a generating graph weights alone, as tokens would calibrate its cache."""
     nncf = _import_nncf()
     activations = graph.content == "forward"
     start = monotonic()
@@ -73,11 +66,7 @@ def quantize(
 def calibration(
     job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> dict[Part, list[Inputs]]:
-    """The inputs of each part when the graph is run over synthetic inputs of the cell's shape.
-
-    Single samples, if the graph's shapes are open. Parts that others follow are executed for that,
-    in floating point.
-    """
+    """Each part's inputs over queries of the cell's shape; single samples if that is open."""
     samples: dict[Part, list[Inputs]] = {name: [] for name in models}
     last = list(models)[-1]
     compiled = {name: compile_(model) for name, model in models.items() if name != last}
@@ -100,7 +89,6 @@ def calibration(
 
 
 def int8_products(compiled: ov.CompiledModel) -> int:
-    """The number of matrix products and convolutions of a compiled model that take int8."""
     types = Counter(operator_types(compiled))
     return sum(n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in _INT8)
 

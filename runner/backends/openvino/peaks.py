@@ -6,8 +6,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import base_name
+from runner.backends.openvino.device import Compiler, base_name
 from runner.backends.openvino.int8 import int8_products
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,
@@ -51,10 +50,7 @@ class _OpenVINOPeaks:
         return self._kernel(self._compiled(value, by_constant), matrix)
 
     def int8_product(self, size: int) -> Kernel | None:
-        """The product of an input on a grid and an int8 constant with its scale, as NNCF has it.
-
-        None if it is not compiled to a product of whole numbers.
-        """
+        """The product of inputs on a grid and int8 weights with a scale; None if not in int8."""
         value = operators.parameter([size, size], np.float32, name="x")
         bounds = (_LOWEST, _LOWEST + _LEVELS - 1)
         low, high = (operators.constant(np.float32(end / _STEPS_PER_UNIT)) for end in bounds)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 
 _HOST = "CPU"
 
@@ -22,7 +22,6 @@ class Slot:
     tensor: Callable[[], ov.Tensor]
     """The tensor that holds the value now."""
     shape: ov.PartialShape
-    """Its sizes."""
     moves: bool = False
     """True if the tensor may be another one after each call."""
 
@@ -32,7 +31,6 @@ class PartRequest:
 
     def __init__(self, model: ov.Model, compiled: ov.CompiledModel) -> None:
         self.model = model
-        """The model before it was compiled."""
         self.compiled = compiled
         self.request: Any = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
@@ -60,11 +58,9 @@ class PartRequest:
         }
 
     def renew_outputs(self) -> None:
-        """Write outputs of fixed size into new memory in each call.
+        """Write outputs into new memory in each call, as the other runtimes do.
 
-        So do the other runtimes, and so does the Python layer, which copies them. Otherwise they
-        would lie in memory that the request keeps. Plug-ins of accelerators keep theirs: they write
-        faster into memory that they have allocated.
+        Accelerators keep theirs: they write faster into memory of their own.
         """
         if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
             return
@@ -111,7 +107,6 @@ class GraphQuery:
         idle: Iterable[ov.CompiledModel] = (),
     ) -> None:
         self.requests = tuple(requests)
-        """The parts, in the order of execution."""
         self._outputs = outputs
         self._idle = tuple(idle)
 
@@ -128,18 +123,13 @@ class GraphQuery:
 
 
 class PartExecutor:
-    """One part, called with other inputs each time.
-
-    Two requests take turns, so that a call may read the outputs of the call before.
-    """
+    """One part over changing inputs; two requests take turns, so that each reads the other's."""
 
     def __init__(self, requests: Iterable[PartRequest], outputs: tuple[str, ...]) -> None:
         self.requests = tuple(requests)
-        """One or two, which execute the same compiled part."""
         self._turns = [(request, request.outputs(outputs)) for request in self.requests]
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Slot:
-        """The array in host memory."""
         del name
         return to_slot(array)
 
@@ -166,5 +156,4 @@ def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
 
 
 def to_arrays(outputs: Any) -> Outputs:
-    """The outputs of a query, as arrays over the requests' memory."""
     return {name: slot.tensor().data for name, slot in outputs.items()}

@@ -1,7 +1,7 @@
 """int8: linear layers with weights quantised once, and inputs quantised at each call."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch.ao.nn.quantized.dynamic import Linear as PackedLinear
@@ -37,7 +37,6 @@ class Int8Linear(torch.nn.Module):
         self.bias = linear.bias
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """The product with the weights, in the inputs' own type."""
         rows = inputs.reshape(-1, self.in_features)
         integers, scale = quantise_rows(rows)
         missing = max(0, _FEWEST_ROWS - len(rows))
@@ -60,15 +59,12 @@ def quantise_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @torch.no_grad()
 def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
-    """Quantise the model's linear layers in place; return the method and the share of the model.
-
-    The model still lies on the CPU; `device_type` is where it will execute. Torch packs weights for
-    the CPU alone, so that other devices get layers that multiply plain tensors.
-    """
+    """Quantise linear layers in place, packed on the CPU; return the method and their share."""
     _unfold(model)
     linear = [module for module in model.modules() if type(module) is Linear]
     if not linear:
-        kinds = ", ".join(sorted({type(layer).__name__ for layer in _weighted(model)}))
+        weighted = (m for m in model.modules() if any(True for _ in m.parameters(recurse=False)))
+        kinds = ", ".join(sorted({type(layer).__name__ for layer in weighted}))
         raise Unsupported(reason("int8_no_linear", kinds=kinds))
     total = sum(parameter.numel() for parameter in model.parameters())
     share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
@@ -120,8 +116,3 @@ def _unfold(model: torch.nn.Module) -> None:
                 linear.weight = torch.nn.Parameter(child.weight.t().contiguous())
                 linear.bias = child.bias
                 setattr(parent, name, linear)
-
-
-def _weighted(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """The layers that hold parameters themselves."""
-    return (m for m in model.modules() if next(m.parameters(recurse=False), None) is not None)

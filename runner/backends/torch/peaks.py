@@ -40,7 +40,6 @@ class TorchPeaks:
         )
 
     def product(self, size: int) -> Kernel:
-        """The product of two matrices of normal numbers whose rows repeat."""
         left, right, result = self._matrices(3, size, self._dtype)
         _fill((left, right), self._tile(size))
 
@@ -80,7 +79,6 @@ class TorchPeaks:
         return multiply
 
     def copy(self, size: int) -> Kernel:
-        """The copy of one array into another."""
         elements = size // self._dtype.itemsize
         source, target = self._buffer(2 * elements, self._dtype).fill_(1).view(2, -1).unbind()
 
@@ -109,6 +107,5 @@ class TorchPeaks:
 
 
 def _fill(matrices: tuple[torch.Tensor, ...], tile: torch.Tensor) -> None:
-    """Repeat the tile's rows in each of the matrices."""
     for matrix in matrices:
         matrix.view(-1, *tile.shape).copy_(tile)

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import torch
 from transformers.pytorch_utils import Conv1D
 
-from runner.backends.torch.weights import load_weights
-
 _POOL_SIZE = 4_194_301
 """A prime, so that no two rows of a table or matrix that needs the pool several times are equal:
 equal rows of an embedding would make tokens that no logits tell apart."""
@@ -58,13 +56,8 @@ _FROZEN_WEIGHT = Normal(2**0.5, _SPREAD)
 
 
 @torch.no_grad()
-def fill_parameters(model: torch.nn.Module, seed: int) -> None:
-    """Fill all parameters from one seeded pool of normal numbers, as `distributions` says.
-
-    A model with pretrained weights gets those.
-    """
-    if load_weights(model):
-        return
+def fill_randomly(model: torch.nn.Module, seed: int) -> None:
+    """Fill all parameters from one seeded pool of normal numbers, as `distributions` says."""
     generator = torch.Generator().manual_seed(seed)
     pool = torch.randn(_POOL_SIZE, generator=generator)
     normals = distributions(model)
@@ -81,9 +74,8 @@ def fill_parameters(model: torch.nn.Module, seed: int) -> None:
 def distributions(model: torch.nn.Module) -> dict[int, Normal]:
     """The distribution of each parameter by its id, those of unit deviation left out.
 
-    The weights of linear layers and convolutions have the deviation 1/√n where n values are summed
-    up. What is added to a stream or looked up, such as an embedding or a table of positions, has
-    the deviation 1; so has an embedding that is a linear layer's weight too.
+    Weights of linear layers and convolutions have the deviation 1/√n where n values are summed;
+    what is looked up or added to a stream has 1, if a linear layer shares it, too.
     """
     normals: dict[int, Normal] = {}
     embeddings: set[int] = set()
@@ -107,7 +99,7 @@ def distributions(model: torch.nn.Module) -> dict[int, Normal]:
 
 def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> Iterator[Normal]:
     """The distribution of a module's own parameter; nothing if it is the unit one."""
-    if _is_norm(module) and name in {"weight", "bias"}:
+    if "norm" in type(module).__name__.lower() and name in {"weight", "bias"}:
         biased = getattr(module, "bias", None) is not None
         weight = _NORM_WEIGHT if biased else _LONE_NORM_WEIGHT
         yield weight if name == "weight" else _NORM_BIAS
@@ -117,10 +109,6 @@ def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> I
         yield Normal(0.0, parameter[0].numel() ** -0.5)
     elif isinstance(module, Conv1D) or name.endswith("_projection"):  # their inputs are rows
         yield Normal(0.0, len(parameter) ** -0.5)
-
-
-def _is_norm(module: torch.nn.Module) -> bool:
-    return "norm" in type(module).__name__.lower()
 
 
 def _fill_frozen_norms(model: torch.nn.Module, pool: torch.Tensor) -> None:

@@ -110,8 +110,7 @@ from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.memory.readers import ResidentReader, TreeReader
 from runner.measure.phases import SelfTimed, time_once
-from runner.process.lifeline import die_at_end_of_stdin
-from runner.process.streams import claim_stdout
+from runner.process import claim_stdout, die_at_end_of_stdin
 
 _BLOCK_BYTES = 512
 

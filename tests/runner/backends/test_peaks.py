@@ -14,8 +14,7 @@ import torch
 from runner.backends.base import Session
 from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.peaks import onnx_peaks
-from runner.backends.openvino.compile import Compiler, operator_types
-from runner.backends.openvino.device import find_openvino_device
+from runner.backends.openvino.device import Compiler, find_openvino_device, operator_types
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.peaks import PeakKernels, random_matrix
 from runner.backends.torch.backend import open_session

@@ -12,7 +12,9 @@ from runner.backends.base import FloatArray
 from runner.contract.graph import Part
 from runner.correctness.compare_outputs import FLOORS
 from runner.export.check import (
+    Continuation,
     Evaluate,
+    Sample,
     WrongExport,
     evaluator,
     generation_difference,
@@ -20,7 +22,6 @@ from runner.export.check import (
     largest_difference,
     parts_evaluator,
 )
-from runner.export.samples import Continuation, Sample
 from tests.support.onnx_graphs import WIDTH, layer, model_of
 from tests.support.tiny_models import tiny_decoder
 from tests.support.words import raises_words

@@ -17,13 +17,15 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.correctness.compare_outputs import compare_outputs, method_of, tolerance_of
 from runner.correctness.reference import fixed_cell
-from runner.export.check import evaluator, largest_difference
-from runner.export.export_once import Files, GraphExport
+from runner.export.check import evaluator, largest_difference, samples
 from runner.export.forward import EXPORT
-from runner.export.graphs import export_graphs
-from runner.export.samples import samples
-from runner.export.strategies import Strategy, whole_or_split_strategies, whole_strategies
-from runner.export.torch_exporters import ExportSubject
+from runner.export.graphs import Files, GraphExport, export_graphs
+from runner.export.torch_exporters import (
+    ExportSubject,
+    Strategy,
+    whole_or_split_strategies,
+    whole_strategies,
+)
 from tests.support.exports import graph_cell, tiny_vision
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job

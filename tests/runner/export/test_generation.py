@@ -10,8 +10,7 @@ import onnxruntime
 import torch
 from onnx import helper
 
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find
 from runner.export.generation import (
@@ -23,8 +22,7 @@ from runner.export.generation import (
     prefill_call,
     traced_inputs,
 )
-from runner.export.strategies import Strategy
-from runner.export.torch_exporters import ExportSubject
+from runner.export.torch_exporters import ExportSubject, Strategy
 from runner.inputs import Inputs, synthesise
 from tests.support.onnx_graphs import FLOAT, model_of
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder

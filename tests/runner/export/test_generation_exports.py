@@ -11,9 +11,8 @@ from runner.contract.cell import Cell
 from runner.contract.graph import Graph, GraphPart, Part, find_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.export.check import WrongExport
+from runner.export.check import Sample, WrongExport, samples
 from runner.export.generation import _FILES, EXPORT
-from runner.export.samples import Sample, samples
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 from tests.support.words import raises_words

@@ -9,7 +9,7 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.htp import QNN, qnn_device
 from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
 from runner.contract.errors import Unsupported
 from runner.correctness.differences import relative_difference

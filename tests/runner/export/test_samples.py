@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contract.models import ModelSpec, find
-from runner.export.samples import _STEPS, Sample, samples
+from runner.export.check import _STEPS, Sample, samples
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 MODELS = {

@@ -5,11 +5,15 @@ from typing import Any
 import pytest
 import torch
 
-from runner.backends.torch.forward import named_tensors
+from runner.backends.torch.query import named_tensors
 from runner.contract.models import find
 from runner.export.forward import split_model
-from runner.export.strategies import whole_or_split_strategies
-from runner.export.torch_exporters import ExportSubject, Tensors, build_model
+from runner.export.torch_exporters import (
+    ExportSubject,
+    Tensors,
+    build_model,
+    whole_or_split_strategies,
+)
 from runner.inputs import synthesise
 from tests.support.tiny_models import torch_cell
 

@@ -26,7 +26,6 @@ class FixedGraph:
         self._path = path
         self._model = onnx.load_model(path, load_external_data=False)
         self.graph: Any = self._model.graph
-        """The message to be rewritten."""
         values = (*self.graph.input, *self.graph.value_info, *self.graph.output)
         self.constants: Mapping[str, Any] = {
             tensor.name: tensor for tensor in self.graph.initializer
@@ -40,7 +39,6 @@ class FixedGraph:
         """The values that are recorded as true or false."""
 
     def save(self) -> None:
-        """Write the graph back to its file."""
         self._path.write_bytes(self._model.SerializeToString())
 
     def constant(self, name: str) -> npt.NDArray[Any] | None:
@@ -54,7 +52,6 @@ class FixedGraph:
         return [node for node in self.graph.node if node.op_type == operator]
 
     def consumers(self, name: str) -> list[Any]:
-        """The nodes that take that value."""
         return self._consumers.get(name, [])
 
     def producer(self, name: str) -> Any:
@@ -93,18 +90,11 @@ class FixedGraph:
 
 
 def attribute_of(node: Any, name: str) -> Any:
-    """The node's attribute of that name; None if it has none."""
     return next((attribute for attribute in node.attribute if attribute.name == name), None)
 
 
 def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
-    """Write the graph of that file with these sizes, all that follows from them computed.
-
-    Args:
-        model: the file.
-        written: the path of the new file; its weights are written beside it.
-        sizes: the values of the graph's symbolic dimensions.
-    """
+    """Write the graph with these sizes of its symbolic dimensions, its weights beside it."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ERRORS_ONLY
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
@@ -121,6 +111,5 @@ def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
 
 
 def _fixed_shape(value: Any) -> tuple[int, ...] | None:
-    """The value's shape; None if a size is open."""
     sizes = tuple(size.dim_value for size in value.type.tensor_type.shape.dim)
     return sizes if all(sizes) else None

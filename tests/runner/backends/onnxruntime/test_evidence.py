@@ -23,9 +23,8 @@ from runner.backends.onnxruntime.evidence import (
     prove,
     trace,
 )
-from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery
-from runner.backends.onnxruntime.sessions import session_options
+from runner.backends.onnxruntime.sessions import OnnxGraph, session_options
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 
 GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")

@@ -9,7 +9,6 @@ import pytest
 from onnx import helper
 
 from runner.backends.onnxruntime.device import cpu_device
-from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import (
     _EMPTY_GRAPH,
     OnnxExecutor,
@@ -18,6 +17,7 @@ from runner.backends.onnxruntime.query import (
     to_host,
     with_copies,
 )
+from runner.backends.onnxruntime.sessions import OnnxGraph
 from runner.contract.graph import Graph
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.backends.onnxruntime_web.evidence import NodePlacement
+from runner.backends.onnxruntime_web.device import NodePlacement
 from runner.contract.axes import Backend
 from runner.contract.record.verdict import Proof
 

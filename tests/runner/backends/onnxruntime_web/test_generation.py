@@ -9,9 +9,8 @@ from playwright.sync_api import Page
 
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.onnxruntime_web.browser import started_browser
-from runner.backends.onnxruntime_web.generation import WebGenerator
-from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.query import WebGenerator, WebGraph
 from runner.contract.axes import Backend
 from runner.contract.graph import find_graph
 from runner.contract.models import ModelSpec

@@ -3,7 +3,7 @@
 import onnx
 import pytest
 
-from runner.backends.onnxruntime_web.graph import external_files
+from runner.backends.onnxruntime_web.query import external_files
 from runner.contract.errors import Unsupported
 from tests.support.onnx_graphs import layer
 from tests.support.words import raises_words

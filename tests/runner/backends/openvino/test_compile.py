@@ -6,8 +6,12 @@ from typing import Any
 import openvino as ov
 import pytest
 
-from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
-from runner.backends.openvino.device import OpenVINODevice, find_openvino_device
+from runner.backends.openvino.device import (
+    Compiler,
+    OpenVINODevice,
+    arithmetic_of_compiled,
+    find_openvino_device,
+)
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
 from tests.support.openvino_models import FakeCompiled, doubling

@@ -13,8 +13,12 @@ import pytest
 
 from runner.backends.evidence import Kernels, UnseenKernels
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import OpenVINODevice, find_openvino_device, identity_model
+from runner.backends.openvino.device import (
+    Compiler,
+    OpenVINODevice,
+    find_openvino_device,
+    identity_model,
+)
 from runner.backends.openvino.evidence import (
     execution_devices,
     judge_devices,

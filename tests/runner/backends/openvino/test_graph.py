@@ -6,8 +6,7 @@ from typing import Any
 
 import openvino as ov
 
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import find_openvino_device
+from runner.backends.openvino.device import Compiler, find_openvino_device
 from runner.backends.openvino.graph import OpenVINOGraphs
 from runner.contract.errors import Unsupported
 from runner.inputs import synthesise

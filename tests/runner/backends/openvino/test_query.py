@@ -7,8 +7,7 @@ import numpy as np
 import openvino as ov
 import pytest
 
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import find_openvino_device
+from runner.backends.openvino.device import Compiler, find_openvino_device
 from runner.backends.openvino.graph import OpenVINOGraph, read_graph_models
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays, to_slot
 from runner.contract.errors import Unsupported

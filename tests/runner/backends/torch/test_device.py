@@ -17,7 +17,7 @@ from runner.backends.torch.device import (
     find_torch_device,
     wait_for,
 )
-from runner.backends.torch.forward import EmptyModel, TorchQuery
+from runner.backends.torch.query import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.words import raises_words
 

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from runner.backends.torch.backend import TorchSession, open_session
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
 from runner.backends.torch.training import TorchTrainer
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported

@@ -5,11 +5,12 @@ import torch
 
 from runner.backends.torch.model import (
     build_without_weights,
+    fill_parameters,
     instantiate,
     parameter_count,
     weights_restorer,
 )
-from runner.backends.torch.random_weights import UNIT, distributions, fill_parameters
+from runner.backends.torch.random_weights import UNIT, distributions
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, catalogue, find
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder

@@ -15,8 +15,7 @@ from tokenizers import Tokenizer
 
 from orchestrator.matrix.model_files import read_models
 from runner.backends.torch.backend import open_session
-from runner.backends.torch.model import instantiate, weights_restorer
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate, weights_restorer
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
 from tests.conftest import ROOT

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from runner.backends.onnxruntime.device import CPU
-from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.htp import QNN, qnn_device
 from runner.backends.onnxruntime.qnn.rewrites import (
     QUANTIZED_REWRITES,
     REWRITES,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runner.backends.graphs.outputs import all_finite, float_outputs
+from runner.backends.graphs.session import all_finite, float_outputs
 
 
 def test_floating_point_outputs_become_copies_in_fp32_without_caches() -> None:

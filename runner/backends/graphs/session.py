@@ -1,22 +1,53 @@
-"""Outputs of prepared graphs: names, columns, checks, and graphs that run part by part."""
+"""Sessions over prepared graphs: outputs by name, columns, graphs that run part by part."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from runner.backends.base import FloatArray
+from runner.backends.base import DeviceMemory, FloatArray, Trainer
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
 from runner.contract.job import Job
 from runner.contract.reasons import reason
+from runner.contract.support import mode_error
+from runner.inputs import Inputs
+from runner.measure.clock import Clock
 
 CACHES = ("past_key_values", "cache_params")
 """Outputs that a later call would take as inputs."""
-
 Outputs = Mapping[str, npt.NDArray[Any]]
 """Outputs by the dotted paths that the model's own have."""
+_Value = TypeVar("_Value")
+_Call = Callable[[Mapping[str, _Value]], Mapping[str, _Value]]
+"""Runs one part: its inputs by name to its outputs by name."""
+
+
+class GraphSession(ABC):
+    """The answers of a session that do not depend on the runtime of its graphs."""
+
+    @abstractmethod
+    def outputs_of(self, outputs: Any) -> Outputs:
+        """A query's outputs as arrays on the host."""
+
+    def all_finite(self, outputs: object) -> bool:
+        return all_finite(self.outputs_of(outputs))
+
+    def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
+        return float_outputs(self.outputs_of(outputs))
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
+        """Refuse: graphs for inference have no gradients."""
+        del inputs, clock
+        raise mode_error(cell, "training")
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """None, since the runtime reports nothing or takes the host's."""
+        del reset
+        return None
 
 
 def float_outputs(outputs: Outputs) -> dict[str, FloatArray]:
@@ -29,33 +60,20 @@ def float_outputs(outputs: Outputs) -> dict[str, FloatArray]:
 
 
 def all_finite(outputs: Outputs) -> bool:
-    """True if the outputs hold neither NaN nor infinity."""
     if not outputs:
         raise Unsupported(reason("graph_gives_no_output"))
     return all(bool(np.isfinite(value).all()) for value in outputs.values())
 
 
 def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
-    """The columns of a record that describe this one of the job's graphs."""
+    failed = [f"{attempt.remedy} failed" for attempt in graph.attempts[:-1]]
     return {
         "graph": f"{job.graph}/{graph.shape}",
         "graph_sha256": graph.sha256,
-        "graph_remedy": _remedy(graph),
+        "graph_remedy": ", ".join([*failed, graph.remedy]),
         "graph_difference_relative": graph.difference_relative,
         "quantization": graph.method,
     }
-
-
-def _remedy(graph: Graph) -> str:
-    """The strategy of the export, behind those that failed."""
-    failed = [f"{attempt.remedy} failed" for attempt in graph.attempts[:-1]]
-    return ", ".join([*failed, graph.remedy])
-
-
-_Value = TypeVar("_Value")
-
-_Call = Callable[[Mapping[str, _Value]], Mapping[str, _Value]]
-"""Runs one part: its inputs by name to its outputs by name."""
 
 
 def run_parts(
@@ -63,21 +81,10 @@ def run_parts(
     calls: Mapping[Part, _Call[_Value]],
     inputs: Mapping[str, _Value],
 ) -> dict[str, _Value]:
-    """The graph's outputs by name, whether it has one part or several.
+    """The outputs of parts, run in the order of `takes`, each over the inputs that it names.
 
-    Every part gets exactly the inputs that it names, from the model's inputs and the outputs of
-    earlier parts. Inputs that no part names went into the graph as constants, or make no
-    difference, and are left out. An output that a later part takes is no output of the graph.
-    Values may be of any type: numpy arrays, or tensors that stay on the runtime's device.
-
-    Args:
-        takes: the names of each part's inputs, as `Graph.takes` has them; the parts are run in the
-            order in which they stand.
-        calls: functions that run each part, e.g. a session's `run` under its output names.
-        inputs: the model's inputs, by the names of its arguments.
-
-    Raises:
-        KeyError: a part takes an input that neither the model nor an earlier part gives.
+    Other inputs went into the graph as constants, or make no difference. An output that a later
+    part takes is no output of the graph.
     """
     known = dict(inputs)
     outputs: dict[str, _Value] = {}

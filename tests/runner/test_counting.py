@@ -9,15 +9,13 @@ from _pytest.mark import ParameterSet
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from runner.backends.torch.model import build_without_weights, instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner import counting
+from runner.backends.torch.model import build_without_weights, fill_parameters, instantiate
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, find, model_sets
 from runner.contract.models.counted import FORWARD_COUNTS, GENERATION_COUNTS
 from runner.contract.models.work import catalogued_polynomials, counts_of
-from runner.counting import polynomials
-from runner.counting.passes import PassCounts, count_forward, count_generation
-from runner.counting.polynomials import count_work
+from runner.counting import PassCounts, count_forward, count_generation, count_work
 from runner.inputs import synthesise
 from tests.support.tiny_models import DECODER, tiny, torch_cell
 from tests.support.words import words_of
@@ -97,7 +95,7 @@ def test_what_depends_on_values_cannot_be_counted(monkeypatch: pytest.MonkeyPatc
     def looks(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
         return {"macs": int(torch.ones(1, device="meta").item())}
 
-    monkeypatch.setattr(polynomials, "count_forward", looks)
+    monkeypatch.setattr(counting, "count_forward", looks)
     counted = count_work(find("bert-micro"))
     assert counted.polynomials == {}
     assert str(words_of(counted.reason)).startswith(
