@@ -21,15 +21,17 @@ from orchestrator.images.build import (
 )
 from orchestrator.images.image import (
     BACKEND_LABEL,
+    TRUST_LABEL,
+    BuiltImages,
     Image,
     ImageStatus,
+    ImageTrust,
     image_repository,
     read_image,
 )
 from orchestrator.images.image_steps import PullSteps
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
 from orchestrator.images.source import ImageSource
-from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
 from orchestrator.screen.words.reasons import error_text
 from orchestrator.system.engine import engine_errors
 from orchestrator.system.files import translate_os_errors

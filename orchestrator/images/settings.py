@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
+from orchestrator.images.image import state_file
 from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
-from orchestrator.images.trust import state_file
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError

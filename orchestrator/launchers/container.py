@@ -15,9 +15,8 @@ import psutil
 from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
-from orchestrator.launchers.environment import inherited_variables
+from orchestrator.launchers.environment import cpuset_of_container, inherited_variables
 from orchestrator.launchers.job_user import JobUser, let_read, require_readable
-from orchestrator.launchers.placement import cpuset_of_container
 from orchestrator.system.files import translate_os_errors
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device

@@ -1,18 +1,40 @@
-"""The environment of a runner: a short list of our variables, and those that the user names.
-
-A shell's profile, a module system or a notebook sets variables that decide by factors how fast a
-runtime is: `ONEDNN_MAX_CPU_ISA`, `OMP_NUM_THREADS`, `CUDA_LAUNCH_BLOCKING`. So a runner starts
-without them, as the workers of pyperf do (Stinner, pyperf, `_utils.py: create_environ`).
-"""
+"""What a runner gets of this machine: the CPUs of a job, and variables."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from orchestrator.system.text import split_list
 from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
+from runner.contract.topology import SYSTEM, place_job, read_topology
 from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
 from runner.contract.web.browser_choice import BrowserChoice
+
+
+def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:
+    """The CPUs for a local process; None for all that we may use ourselves."""
+    allowed = own_cpus()
+    return None if allowed is None else place_job(job, read_topology(system), allowed)
+
+
+def cpuset_of_container(job: Job, engine_cpus: int, system: Path = SYSTEM) -> str | None:
+    """The CPUs for a container of an engine with so many, as engines list them; None for all.
+
+    An engine with another number of CPUs than ours is on another machine, or in a virtual one,
+    whose cores nobody knows: there each CPU counts as a core.
+    """
+    if engine_cpus == os.cpu_count():
+        placed = cpus_of_process(job, system)
+    else:
+        placed = place_job(job, {}, range(engine_cpus))
+    return None if placed is None else ",".join(map(str, placed))
+
+
+def own_cpus() -> Collection[int] | None:
+    """The CPUs that this process may use; None where the system pins no processes."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
 
 _PASSED = frozenset(
     {

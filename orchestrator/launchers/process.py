@@ -19,9 +19,8 @@ from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import OWNER_LABEL, is_orphan, owner_id
-from orchestrator.launchers.environment import process_environment
+from orchestrator.launchers.environment import cpus_of_process, process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
-from orchestrator.launchers.placement import cpus_of_process
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits, Provenance

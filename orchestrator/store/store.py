@@ -12,8 +12,14 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
-from orchestrator.store.database.connect import connect, store_errors
-from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
+from orchestrator.store.database.connect import (
+    WAIT_S,
+    connect,
+    is_missing,
+    require_database,
+    store_errors,
+    writer_lock,
+)
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query import results
 from orchestrator.store.query.coverage import Coverage, coverage
@@ -27,13 +33,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pandas import DataFrame
 
-    from orchestrator.store.merge.merge import LeaveOut
+    from orchestrator.store.merge.expected import ExpectedRecords
+    from orchestrator.store.merge.merge import LeaveOut, WriteWords
     from orchestrator.store.merge.report import MergeReport
     from orchestrator.store.query.ask import QuestionLimits
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.runs import StoredRun
-    from orchestrator.store.records.planned import ExpectedRecords
     from orchestrator.store.schema.sources import Run
 
 
@@ -109,6 +115,7 @@ class Store:
         self,
         paths: Iterable[Path],
         *runs: Run,
+        words: WriteWords | None = None,
         expected: ExpectedRecords | None = None,
         elsewhere: bool = False,
         keep: bool = False,
@@ -117,13 +124,15 @@ class Store:
 
         The newest record of a cell wins. Damaged files, records that no measurement can have
         given, fake and synthetic rows are left out and reported; see
-        `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
-        So are records that are not the `expected` ones, if such are named. Files from `elsewhere`
-        replace no measurement of ours; `keep` copies what is taken into a file beside the database.
+        `MergeReport.require_complete`. So are records that are not the `expected` ones, if such are
+        named. A run that nobody describes is inferred from its records. `words` makes the columns
+        `reason`, `remedy`, `correct_reason` and `grade_reasons`; without it codes stand there.
+        Files from `elsewhere` replace no measurement of ours; `keep` copies what is taken into a
+        file beside the database.
         """
         from orchestrator.store.health.incoming import leave_out_impossible
-        from orchestrator.store.merge.merge import Admission, merge_files
-        from orchestrator.store.merge.strangers import leave_out_strangers
+        from orchestrator.store.merge.expected import leave_out_strangers
+        from orchestrator.store.merge.merge import Admission, merge_files, write_codes
         from orchestrator.store.records.find import find_files
 
         if self.read_only:
@@ -144,7 +153,10 @@ class Store:
                     self._connection,
                     files,
                     runs,
-                    Admission(self.scratch, elsewhere, refusals, self.path if keep else None),
+                    Admission(
+                        *(self.scratch, elsewhere, refusals, self.path if keep else None),
+                        words=words or write_codes,
+                    ),
                     thread.check_interrupt,
                 )
             )

@@ -9,8 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
-from orchestrator.store.health.checks.all_checks import RECORD_CHECKS
-from orchestrator.store.health.checks.check import RecordCheck, with_derived
+from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out, stage
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged

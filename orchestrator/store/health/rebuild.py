@@ -8,16 +8,18 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.backup import copy_aside
-from orchestrator.store.database.connect import connect, store_errors, transaction
-from orchestrator.store.database.lock import (
+from orchestrator.store.database.connect import (
     WAIT_S,
+    connect,
     delete_database,
     is_missing,
     lock_path,
+    store_errors,
+    transaction,
     wal_path,
 )
 from orchestrator.store.database.open import create, open_current, read_kind
+from orchestrator.store.health.copies import copy_aside
 from orchestrator.store.query.runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
 from orchestrator.store.schema.tables import RESULTS, RUNS, STORE_VERSION

@@ -10,16 +10,18 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
-from orchestrator.store.database.backup import MANIFEST, copy_aside, copy_database
-from orchestrator.store.database.connect import connect, count_rows, store_errors
-from orchestrator.store.database.lock import (
+from orchestrator.store.database.connect import (
     WAIT_S,
+    connect,
+    count_rows,
     is_missing,
     require_database,
+    store_errors,
     wal_path,
     writer_lock,
 )
 from orchestrator.store.database.open import DatabaseKind, read_kind, require_schema
+from orchestrator.store.health.copies import MANIFEST, copy_aside, copy_database
 from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__
 from runner.contract.cell import Frozen

@@ -21,14 +21,13 @@ from orchestrator.store.records.validate import (
     require_whole,
     unreadable,
 )
-from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
     rows_query,
 )
-from orchestrator.store.schema.tables import OURS, REQUIRED
+from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED, SqlColumn
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, Read, read_tables
 from runner.contract.errors import DamagedFile
 from runner.contract.record.record import SCHEMA_VERSION

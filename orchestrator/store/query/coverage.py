@@ -12,8 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.compatibility.verdicts import BEST_FIRST, verdict_sql
 from analysis.results.source import text
-from orchestrator.store.database.connect import fetch
-from orchestrator.store.database.lock import size_of
+from orchestrator.store.database.connect import fetch, size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.result_views import LATEST
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION

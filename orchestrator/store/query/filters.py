@@ -7,9 +7,8 @@ from typing import TypedDict, TypeVar
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.schema.columns import RECORD
 from orchestrator.store.schema.result_views import PERFORMANCE, PERFORMANCE_ALL
-from orchestrator.store.schema.tables import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import OURS, RECORD, SYNTHETIC
 from runner.contract.axes import COUNT_AXES, SIZE_AXES
 from runner.contract.cell import Selector
 from runner.contract.errors import UsageError

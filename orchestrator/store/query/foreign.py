@@ -16,8 +16,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.connect import duckdb_message
-from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.connect import duckdb_message, wal_path
 from orchestrator.store.query.runs import BundleRows, stored_runs
 from orchestrator.store.schema.tables import (
     KEPT_HERE,

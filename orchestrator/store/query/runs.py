@@ -8,13 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import fetch, store_errors
-from orchestrator.store.database.lock import WAIT_S, is_missing, require_database
+from orchestrator.store.database.connect import (
+    WAIT_S,
+    fetch,
+    is_missing,
+    require_database,
+    store_errors,
+)
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.formats import json_rows
 from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.records.kept import SCHEMA
-from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
@@ -24,7 +28,9 @@ from orchestrator.store.schema.tables import (
     HARDWARE,
     JOBS,
     MODELS,
+    ORIGIN,
     RAW,
+    RECORD,
     RESULTS,
     RUNS,
 )

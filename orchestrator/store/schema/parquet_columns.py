@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator.store.schema.columns import ORIGIN, RECORD
-from orchestrator.store.schema.tables import OURS, WORD_COLUMNS
+from orchestrator.store.schema.tables import ORIGIN, OURS, RECORD, WORD_COLUMNS
 from runner.contract.record.ids import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (

@@ -7,7 +7,6 @@ from typing import get_args
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import SERIES
-from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.parquet_columns import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -16,6 +15,7 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     SYNTHETIC,
     VERSION,
+    SqlColumn,
     comments,
 )
 from runner.contract.axes import Mode

@@ -11,9 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.store.query.records import _BATCH_ROWS, StoredRecord
-from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import REQUIRED, WORD_COLUMNS
+from orchestrator.store.schema.tables import ORIGIN, RECORD, REQUIRED, WORD_COLUMNS
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record.files import arrow_schema
