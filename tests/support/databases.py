@@ -29,7 +29,8 @@ os.setuid(65534) if os.geteuid() == 0 else None
 _SCRIPT = """
 import os, resource, sys
 from pathlib import Path
-from orchestrator.store import Store, query
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 {imports}
 arguments, paths = sys.argv[1:], [Path(argument) for argument in sys.argv[1:]]

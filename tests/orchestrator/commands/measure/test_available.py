@@ -6,6 +6,7 @@ from orchestrator.backends.machine import Machine
 from orchestrator.commands.measure import request
 from orchestrator.commands.measure.request import PlanRequest, available_backends
 from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.launchers import diagnosis
 from orchestrator.running.options import RunOptions
 from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
@@ -30,7 +31,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def machine(purpose: Purpose) -> Machine:
         return Machine(unavailable={} if purpose == "verify" else _REASONS)
 
-    monkeypatch.setattr(request, "runnable", runnable)
+    monkeypatch.setattr(diagnosis, "runnable", runnable)
     monkeypatch.setattr(request, "this_machine", machine)
     return asked
 
