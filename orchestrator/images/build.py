@@ -45,10 +45,7 @@ def ignore(line: str) -> None:
 
 
 def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> str:
-    """Report every event worth a line, until the last.
-
-    Returns the id of the image that was built; empty if none was.
-    """
+    """Report every event worth a line; returns the id of the image that was built, or nothing."""
     step = image_id = ""
     for event in events:
         if "error" in event:
@@ -113,7 +110,6 @@ def build_image(
 
 
 def build_arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
-    """The build arguments; the base by its digest where that is known."""
     base = source.pinned_base()
     return ({"BASE_IMAGE": base} if base else {}) | settings.arguments(name)
 
@@ -135,7 +131,6 @@ def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) ->
 
 
 def image_labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
-    """The labels of an image that is built from these files."""
     labels = {
         "org.opencontainers.image.title": f"accelmatrix-{name}",
         "org.opencontainers.image.licenses": "Apache-2.0",
@@ -168,7 +163,6 @@ def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Bytes that are free in this folder's file system."""
     return shutil.disk_usage(folder).free
 
 

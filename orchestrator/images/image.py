@@ -46,7 +46,6 @@ class BuiltImages:
         return image_id in self._read()
 
     def add(self, name: str, image_id: str, source: str) -> None:
-        """Remember a build."""
         from filelock import FileLock
 
         build = {"name": name, "source": source}
@@ -138,7 +137,6 @@ class ImageStatus:
 
 
 def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
-    """The image that the engine's `inspect` describes."""
     repository = image_repository(reference)
     digests = dict(item.split("@", 1) for item in inspected.get("RepoDigests") or ())
     return Image(

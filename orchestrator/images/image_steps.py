@@ -58,7 +58,6 @@ class PullSteps(_Steps):
         self._sizes: dict[str, int] = {}
 
     def watch(self, events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        """The same events, each as soon as it is counted."""
         for event in events:
             self._count(event)
             if self._sizes and self._clock() - self._reported >= _PULL_INTERVAL_S:

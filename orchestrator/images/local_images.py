@@ -64,7 +64,6 @@ def fetch_image(
 
 
 def push_image(client: DockerClient, settings: ImageSettings, name: str, image_id: str) -> None:
-    """Publish an image to the registry under this version's name."""
     reference = _in_registry(settings, name, "pushed to")
     repository, tag = settings.repository(name), settings.version
     with image_errors(f"{reference}: cannot be pushed", "try `docker login` first"):
@@ -73,7 +72,6 @@ def push_image(client: DockerClient, settings: ImageSettings, name: str, image_i
 
 
 def save_image(client: DockerClient, reference: str, path: Path) -> None:
-    """Write an image into a file, whole or not at all."""
     hint = "see that there is room for it, or name another file"
     with (
         translate_os_errors(path, "the image cannot be written", hint),
@@ -85,7 +83,6 @@ def save_image(client: DockerClient, reference: str, path: Path) -> None:
 
 
 def load_images(client: DockerClient, path: Path) -> None:
-    """Give the engine the images in a file that `save_image` wrote."""
     with translate_os_errors(path, "cannot be read", "name a file of `orchestrator images save`"):
         file = path.open("rb")
     hint = "is it a file of `orchestrator images save`?"
@@ -202,7 +199,6 @@ class LocalImages:
         return images
 
     def list(self) -> list[ImageStatus]:
-        """Every image of this version, whether it is there or not."""
         return [self._status(name, backends) for name, backends in image_names().items()]
 
     def _status(self, name: str, backends: tuple[Backend, ...]) -> ImageStatus:
@@ -217,7 +213,6 @@ class LocalImages:
         )
 
     def _chosen(self, name: str, reference: str) -> Image:
-        """The image that the user chose: the one at hand by that name, else the registry's."""
         if (inspected := self._inspect(reference)) is None:
             with image_errors(f"{reference}: cannot be pulled", "is its name right?"):
                 fetch_image(self._client, name, reference, self._report)

@@ -86,11 +86,7 @@ class Registry:
         self._authorized = False
 
     def image(self, tag: str) -> PublishedImage | None:
-        """The image with that tag or digest; None if there is none.
-
-        Raises:
-            ImageError: the registry does not answer, refuses, or sends something else.
-        """
+        """The image with that tag or digest; None if there is none."""
         try:
             document = self._fetch(tag)
             if document is None:
@@ -210,7 +206,7 @@ class Signer:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Those of `cosign`. A key of one's own needs no public log."""
+        """A key of one's own needs no public log."""
         if self.key:
             return ("--key", str(self.key), "--insecure-ignore-tlog=true")
         identity = ("--certificate-identity", self.identity or "")
@@ -228,11 +224,7 @@ class SignatureCheck:
 
 
 def find_cosign() -> str:
-    """The path of `cosign`.
-
-    Raises:
-        Unavailable: it is not installed.
-    """
+    """The path of `cosign`; Unavailable if it is not installed."""
     if path := shutil.which("cosign"):
         return path
     raise Unavailable(
@@ -245,7 +237,6 @@ def find_cosign() -> str:
 def check_signatures(
     reference: str, signer: Signer, *, cosign: str, plain_http: bool = False
 ) -> list[SignatureCheck]:
-    """Check signature and provenance of the image with that digest."""
     common = (*signer.arguments, *(("--allow-http-registry",) if plain_http else ()), reference)
     return [
         _check("signature", (cosign, "verify", *common)),

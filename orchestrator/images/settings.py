@@ -67,7 +67,6 @@ class ImageSettings:
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ, revision: str | None = None
     ) -> Self:
-        """The settings that variables such as ACCELMATRIX_REGISTRY give."""
         from orchestrator.images.lock import read_lock  # some commands do without pydantic
 
         lock = read_lock()
@@ -85,21 +84,17 @@ class ImageSettings:
         )
 
     def arguments(self, name: str) -> dict[str, str]:
-        """The build arguments of one image."""
         own = {"BASE_IMAGE": self.bases[name]} if name in self.bases else {}
         return {**self.build_args, **own}
 
     def repository(self, name: str) -> str:
-        """The image's full name without its tag."""
         plain = f"accelmatrix-{name}"
         return f"{self.registry}/{plain}" if self.registry else plain
 
     def reference(self, name: str) -> str:
-        """The image's full name and tag."""
         return f"{self.repository(name)}:{self.version}"
 
     def source(self, name: str) -> ImageSource | None:
-        """The files that the image is built from; None if there are none."""
         return find_source(name, self.folders, self.site_hashes)
 
     def published(self, name: str) -> "ReleasedImage | None":
@@ -114,11 +109,7 @@ class ImageSettings:
 
 
 def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
-    """The hashes of the wheels that a site allows; empty if it names no file of them.
-
-    Raises:
-        UsageError: the file cannot be read, or a line says something else.
-    """
+    """The hashes of the wheels that a site allows; empty if it names no file of them."""
     if not (name := environment.get(HASHES_VARIABLE)):
         return b""
     hint = f"{HASHES_VARIABLE} names a file of lines `name==version --hash=sha256:…`"
@@ -135,16 +126,11 @@ def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
 
 
 def base_variable(name: str) -> str:
-    """The variable that names the image to build this one upon."""
     return f"{PREFIX}{name.upper()}_BASE_IMAGE"
 
 
 def image_name(backend: Backend) -> str:
-    """The name of the image that this backend's jobs execute in.
-
-    Raises:
-        Unavailable: the backend works without containers only.
-    """
+    """The image that this backend's jobs execute in; Unavailable without one."""
     name = CATALOGUE[backend].image
     if name is None:
         raise Unavailable(reason("no_container_reaches", backend=backend))

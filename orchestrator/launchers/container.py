@@ -62,7 +62,6 @@ class EngineFacts:
 
 
 def command(task: Task) -> list[str]:
-    """The runner's arguments inside the container."""
     staged = task.staged().items()
     return [word for option, path in staged for word in (option, _inside(option, path))]
 
@@ -79,7 +78,6 @@ def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> d
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
-    """Arguments of the docker SDK's `create_host_config` for this task."""
     limits = task.job.limits
     memory = limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
     options: dict[str, Any] = {
@@ -110,12 +108,8 @@ def device_options(
 ) -> dict[str, Any]:
     """Arguments of `create_host_config` that let a container reach the devices.
 
-    Groups are numbers, since the image may name them differently than the host.
-
-    Args:
-        request: the devices.
-        node_groups: looks for a node's groups; those of this machine by default.
-        chosen: an NVIDIA GPU's index or UUID.
+    Groups are numbers, since the image may name them differently than the host. An index or a UUID
+    chooses one NVIDIA GPU.
     """
     groups_of = node_groups or host_node_groups
     optional = [node for node in request.optional_nodes if groups_of(node) is not None]
@@ -154,7 +148,6 @@ def labels(task: Task, host: str) -> dict[str, str]:
 
 
 def occupies(container_labels: Mapping[str, str], devices: frozenset[str]) -> bool:
-    """True if a container with these labels uses one of the devices."""
     return not devices.isdisjoint(container_labels.get(DEVICES_LABEL, "").split(","))
 
 

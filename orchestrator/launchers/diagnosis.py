@@ -81,7 +81,6 @@ def diagnose(
 
 
 def runnable(launcher: LauncherName) -> list[Backend]:
-    """The backends whose jobs could be launched now."""
     return [row.backend for row in diagnose(launchers=[LAUNCHERS[launcher]]) if row.runs]
 
 

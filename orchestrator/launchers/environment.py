@@ -57,10 +57,7 @@ def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
 
 
 def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a local runner.
-
-    No model hub is asked unless the user says so.
-    """
+    """The environment of a local runner, which asks no model hub unless the user says so."""
     offline = ours.get("HF_HUB_OFFLINE") or "1"
     passed = {name: ours[name] for name in sorted(_PASSED | DEVICE_CHOICES) if name in ours}
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
@@ -69,16 +66,11 @@ def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
 
 
 def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:
-    """The browser that our environment chooses for local processes; None for that of the stack."""
     return BrowserChoice.of(ours)
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The names in the words of `--inherit-environ`, which commas may part.
-
-    Raises:
-        UsageError: our environment has no such variable.
-    """
+    """The names in the words of `--inherit-environ`, which commas may part."""
     names = tuple(dict.fromkeys(split_list(words)))
     for name in names:
         if name not in ours or not is_variable_name(name):

@@ -92,7 +92,6 @@ class ProcessLauncher(LocalLauncher):
         self._catalogue = catalogue
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Check that the backend's runtime is installed beside the orchestrator."""
         require_stack(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
@@ -147,11 +146,9 @@ class ProcessExecution:
 
     @property
     def lines(self) -> LineQueue:
-        """The runner's stdout, line by line."""
         return self._output.lines
 
     def kill(self) -> None:
-        """Send SIGKILL to the runner's process group."""
         self.lines.discard()
         self._kill_group()
 

@@ -68,8 +68,7 @@ class Store:
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
         """Open a database for writing, and create it if there is none.
 
-        A scratch database, which takes fake and synthetic rows, stays one: it is never opened
-        as a real database, nor the other way round.
+        A scratch database, which takes fake and synthetic rows, stays one.
         """
         from orchestrator.store.database.open import create
 
@@ -169,7 +168,6 @@ class Store:
             return imported_rows(self._connection, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
-        """Remove results that are no longer in their source."""
         from orchestrator.store.query.runs import forget
 
         with store_errors(f"{self.path}: nothing was removed", REMEDY):
@@ -186,7 +184,6 @@ class Store:
             return results.ended(self._connection, run_id)
 
     def runs(self) -> list[RunSummary]:
-        """All runs, the newest first."""
         with self._reading():
             return results.runs(self._connection)
 
@@ -203,7 +200,6 @@ class Store:
             return results.history(self._connection, host)
 
     def results(self, run_id: str) -> list[ResultRow]:
-        """The verdicts of this run, proven or not, by cell id."""
         with self._reading():
             return results.results(self._connection, run_id)
 
@@ -264,21 +260,18 @@ class Store:
             return condition(self._connection, filters, trusted=trusted, as_options=as_options)
 
     def coverage(self) -> Coverage:
-        """Rows by table, verdicts by source, and which models are covered on which backend."""
         with self._reading():
             return coverage(self._connection)
 
     def stale(self, installed: Installation) -> tuple[Stale, ...]:
-        """Groups of cells whose newest proven results were measured with older software."""
         with self._reading():
             return stale(self._connection, installed)
 
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
-        """The answer to one question in SQL, as an Arrow table; base units in tables, customary
-        ones in views.
+        """The answer to one question in SQL; base units in tables, customary ones in views.
 
-        It can change nothing and reaches no other file, even if the store is open for writing: the
-        question is asked of the file, on a connection that can only read this database.
+        It is asked of the file, on a connection that can only read it, even if the store is open for
+        writing.
         """
         from orchestrator.store.query.ask import query
 

@@ -16,10 +16,7 @@ _STATUS, _DATA_PAGES = Path("/proc/self/statm"), 5
 
 @contextmanager
 def limited_growth(most_bytes: int) -> Iterator[None]:
-    """Let this process take no more memory than this beside what it has; beyond is MemoryError.
-
-    Elsewhere than on Linux nothing is limited.
-    """
+    """On Linux, raise MemoryError where this process takes more than this beside what it has."""
     if not _STATUS.exists():
         yield
         return
@@ -40,8 +37,8 @@ _PREFIX = "accelmatrix-query-"
 def spill_folder() -> Path | None:
     """This process's folder, closed to other users; None where nothing temporary can be written.
 
-    It is removed at the process's end. A killed process leaves its folder to the next one that
-    asks for one: whoever holds the lock on a folder is alive.
+    It goes at the process's end. A killed process leaves its folder to the next one that asks for
+    one: whoever holds the lock on a folder is alive.
     """
     import tempfile
 
@@ -57,7 +54,6 @@ def spill_folder() -> Path | None:
 
 
 def remove_spill_folder() -> None:
-    """Remove this process's folder, if it has one."""
     if spill_folder.cache_info().currsize and (folder := spill_folder()):
         shutil.rmtree(folder, ignore_errors=True)
     spill_folder.cache_clear()

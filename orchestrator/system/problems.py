@@ -67,13 +67,7 @@ class Source:
 def read_source(path: Path, *, plain: bool = False) -> Source:
     """Read a `.json` file as JSON and any other as YAML.
 
-    Args:
-        path: the file.
-        plain: refuse a FIFO or a device: for a path that a file names and not the user, who may
-            well name a pipe.
-
-    Raises:
-        MatrixError: the file is missing, too large, no UTF-8, or not what a plain document holds.
+    Plain: refuse a FIFO or a device, where a file names the path and not the user.
     """
     text = document_text(path, plain=plain)
     if path.suffix != ".json":
@@ -86,11 +80,7 @@ def read_source(path: Path, *, plain: bool = False) -> Source:
 
 
 def document_text(path: Path, *, plain: bool = False) -> str:
-    """The text of a file that a user wrote, of at most 1 MiB.
-
-    Raises:
-        MatrixError: it is missing, too large or no UTF-8.
-    """
+    """The text of a file that a user wrote, of at most 1 MiB."""
     try:
         content = read_plain(path.resolve(), _MAX_BYTES) if plain else _beginning(path)
     except FileNotFoundError:
@@ -183,11 +173,7 @@ def unknown_key(key: object, allowed: Iterable[str]) -> str:
 def problems_in(
     error: ValidationError, keys_at: Callable[[Location], Iterable[str]], base: Location = ()
 ) -> list[Problem]:
-    """Reword pydantic's errors.
-
-    `keys_at` returns the keys that the table at a path allows; `base` is the location of the
-    validated value.
-    """
+    """Reword pydantic's errors in the value at `base`; `keys_at` has the keys that a table allows."""
     problems = []
     for detail in error.errors(include_url=False):
         path = tuple(step for step in detail["loc"] if step != "[key]")
@@ -200,11 +186,7 @@ def problems_in(
 
 
 def raise_problems(source: Source, problems: Sequence[Problem], hint: str | None = None) -> None:
-    """Raise all problems of a source as one error, a line each; do nothing if there are none.
-
-    Raises:
-        MatrixError: there are problems.
-    """
+    """Raise all problems of a source as one error, a line each; do nothing if there are none."""
     lines = []
     for problem in sorted(problems, key=lambda problem: source.line(problem.path))[:_SHOWN]:
         number = source.line(problem.path)

@@ -32,10 +32,9 @@ _CHUNK_BYTES = 16 * 2**20
 
 
 def copy_database(source: Path, target: Path, wait_s: float) -> None:
-    """Copy a database as it is now, its log included; `target` appears whole or not at all.
+    """Copy a database with its log; `target`, which nobody may have open, appears whole or not.
 
-    Call with the source's `writer_lock` held. Readers of the source go on while it is copied. An
-    existing target is replaced; nobody may have it open.
+    Call with the source's `writer_lock` held. Readers of the source go on while it is copied.
     """
     unfinished = target.with_name(f".{target.name}.copy")
     try:
@@ -68,8 +67,7 @@ def _settle(source: Path, wait_s: float) -> None:
 def empty_wal(connection: DuckDBPyConnection) -> None:
     """Bring all that was committed into the file, and remove the log.
 
-    A log that holds no more than what a killed writer never committed is removed only when
-    something else is written.
+    A log with no more than what a killed writer never committed goes only when something is written.
     """
     connection.execute("BEGIN; CREATE TABLE settling AS SELECT 1; DROP TABLE settling; COMMIT")
     connection.execute("CHECKPOINT")

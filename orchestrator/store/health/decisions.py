@@ -49,10 +49,7 @@ class KnownStep:
 
 
 def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple[str, ...]:
-    """Record a known step.
-
-    What was accepted of these cells before gets the new reason; their ids are returned.
-    """
+    """Record a known step, anew where one was known; returns the ids of those cells."""
     with _changing(path, wait_s, "nothing was accepted") as connection:
         known = _known(connection, step.run_id, step.cell_ids)
         connection.execute(_ACCEPT, asdict(step))
@@ -62,10 +59,7 @@ def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple
 def withdraw_changes(
     path: Path, run_id: str, cell_ids: Collection[str] | None = None, wait_s: float = WAIT_S
 ) -> tuple[str, ...]:
-    """Take back what was accepted of these cells of a run, or of all of them.
-
-    Returns the ids of the cells of which something had been accepted, be their results here or not.
-    """
+    """Take back what was accepted of these cells of a run, or of all of them; returns their ids."""
     with _changing(path, wait_s, "nothing was taken back") as connection:
         known = _known(connection, run_id, cell_ids)
         connection.execute(_WITHDRAW, [run_id, list(known)])
@@ -73,7 +67,7 @@ def withdraw_changes(
 
 
 def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
-    """Keep the digest of the predictor that was trained on a database: no other is its own."""
+    """Keep the digest of the predictor that was trained on a database."""
     with _changing(path, wait_s, "its predictor was not noted") as connection:
         connection.execute(f"UPDATE {VERSION.name} SET predictor_sha256 = ?", [sha256])
 
@@ -95,7 +89,6 @@ def _changing(path: Path, wait_s: float, failure: str) -> Iterator[DuckDBPyConne
 def _known(
     connection: DuckDBPyConnection, run_id: str, cell_ids: Collection[str] | None
 ) -> tuple[str, ...]:
-    """The cells, among these or all of the run, of which something was accepted."""
     wanted = None if cell_ids is None else list(cell_ids)
     rows = connection.execute(_KNOWN, [run_id, wanted, wanted]).fetchall()
     return tuple(cell_id for (cell_id,) in rows)
@@ -137,7 +130,6 @@ class DatedRun:
 
 
 def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
-    """All runs and imports, the newest first."""
     require_database(path)
     with (
         open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
@@ -147,10 +139,9 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
 
 
 def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> None:
-    """Delete runs, the rows that only they use, and what is kept of them beside the database.
+    """Delete runs, rows that only they use, and what is kept of them; call with the lock held.
 
-    All rows go in one transaction, after the kept files: who is killed before can drop them again.
-    Call it with the lock held.
+    The rows go in one transaction, after the kept files: who is killed before can drop them again.
     """
     drop_kept(path, run_ids)
     with (

@@ -73,7 +73,6 @@ def write_exported(
 
 
 def _take(connection: DuckDBPyConnection, rows: pa.Table, path: Path) -> None:
-    """Make the temporary table `incoming` of the rows."""
     columns = [name for name in rows.column_names if _record_column(name) is not None]
     with registered(connection, _TABLE, rows.select(columns)):
         _require_values(connection, columns, path)
@@ -134,7 +133,6 @@ def _require_values(connection: DuckDBPyConnection, columns: Sequence[str], path
 
 
 def _records(columns: Sequence[str], path: Path) -> str:
-    """The rows as a merge works with them."""
     known = [name for name in _ENVIRONMENT if name in columns]
     software = ", ".join(f"coalesce({identifier(name)}::VARCHAR, '')" for name in known)
     measured = f"TRY_CAST({identifier('measured_at')} AS TIMESTAMPTZ)"
@@ -154,7 +152,6 @@ def _records(columns: Sequence[str], path: Path) -> str:
 
 
 def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool) -> None:
-    """Insist on rows that records can have given, and that a device made."""
     for sentence, condition in _faults(scratch=scratch):
         rows = connection.execute(
             f"SELECT result_id FROM incoming WHERE {condition} ORDER BY result_id LIMIT 1"
@@ -166,7 +163,6 @@ def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool)
 
 
 def _faults(*, scratch: bool) -> Iterator[tuple[str, str]]:
-    """Faults of rows that are no results, each with its condition."""
     for column in RECORD:
         if column.allowed:
             allowed = ", ".join(map(text, column.allowed))

@@ -52,7 +52,7 @@ _BY_FILE = f"""
 def leave_out_impossible(
     connection: DuckDBPyConnection, moment: datetime | None = None
 ) -> list[Damaged]:
-    """Take the records that no measurement can have given out of `incoming`; returns their files.
+    """Take records that no measurement can have given out of `incoming`; returns their files.
 
     None was recorded after `moment`; without one it is a day from now.
     """

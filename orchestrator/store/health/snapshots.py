@@ -55,7 +55,6 @@ class Manifest(Frozen):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of that snapshot."""
     try:
         return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -78,7 +77,6 @@ class Snapshot:
 
     @property
     def database(self) -> Path:
-        """The copy."""
         return self.folder / self.manifest.database
 
 
@@ -172,7 +170,6 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
 
 
 def _look(copy: Path) -> tuple[DatabaseKind, Mapping[str, int]]:
-    """The kind of a database of any schema, and the rows of its tables."""
     with (
         connect(copy, read_only=True, wait_s=0) as connection,
         store_errors(
@@ -183,7 +180,6 @@ def _look(copy: Path) -> tuple[DatabaseKind, Mapping[str, int]]:
 
 
 def _unused_name(root: Path, name: str) -> Path:
-    """A name for a new folder."""
     number, folder = 1, root / name
     while folder.exists():
         number += 1

@@ -33,10 +33,7 @@ class ExpectedCell:
 
     @classmethod
     def of(cls, cell: Cell) -> "ExpectedCell":
-        """The cell as a plan has it. In the scenario `offline` the runner finds the batch size.
-
-        Where no number of threads was planned, the runner finds that too.
-        """
+        """The cell as a plan has it, without what the runner finds."""
         axes = cell.model_dump()
         if cell.threads is None:
             del axes["threads"]
@@ -58,7 +55,7 @@ class ExpectedRecords:
 
     @property
     def table(self) -> pa.Table:
-        """One row a cell: its file, its ids and axes, and whether the axes are known."""
+        """One row a cell."""
         rows = [
             {
                 "filename": str(path),
@@ -155,7 +152,7 @@ _LEFT_OUT = """
 def leave_out_strangers(connection: DuckDBPyConnection, expected: ExpectedRecords) -> list[Damaged]:
     """Take rows that nobody asked for out of `incoming`; returns the files that held some.
 
-    A file of one record is left out as a whole. Of a file of many, these rows alone are.
+    A file of one record is left out as a whole; of a file of many, these rows alone are.
     """
     with registered(connection, "expected", expected.table):
         claims = {"run_id": expected.run_id, "planned": expected.planned}

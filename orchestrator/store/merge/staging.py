@@ -62,7 +62,6 @@ def stage(
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
-    """Drop `incoming`."""
     connection.execute("DROP TABLE IF EXISTS temp.incoming")
 
 
@@ -121,7 +120,6 @@ class _Batch:
         return self._files >= FILES_AT_ONCE or self._bytes > BYTES_AT_ONCE
 
     def add(self, read: Read) -> None:
-        """Take one more file."""
         columns = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
         self._files += 1
         self._bytes += len(read.content)

@@ -85,7 +85,6 @@ class Answer:
     """Most memory that it may take as a whole."""
 
     def table(self) -> pa.Table:
-        """The whole answer at once."""
         from pyarrow import Table
 
         return Table.from_batches(list(self.within(self.most_bytes)), self.schema)
@@ -145,7 +144,6 @@ def question_error(error: Exception) -> BenchError:
 
 
 def no_answer_within(timeout_s: float) -> UsageError:
-    """The error of a question that takes too long."""
     return UsageError(
         f"{FAILED}: no answer within {format_duration(timeout_s)}",
         hint="ask for less, e.g. with WHERE, or give it longer: `--timeout 1h`, or `none`",
@@ -153,7 +151,6 @@ def no_answer_within(timeout_s: float) -> UsageError:
 
 
 def too_large(most_bytes: int) -> UsageError:
-    """The error of an answer that would have to be held in memory as a whole."""
     return UsageError(
         f"{FAILED}: its answer takes more than {format_size(most_bytes)} of memory at once",
         hint="ask for fewer rows, or write them to a file: `--output answer.parquet`",
@@ -187,10 +184,7 @@ class QuestionLimits(TypedDict, total=False):
 def query(
     path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
 ) -> pa.Table:
-    """The answer to a question in SQL, as an Arrow table.
-
-    The database is opened read-only, and the statement reaches no other file and no setting.
-    """
+    """The answer to one statement, which reaches no other file and no setting."""
     with asking(path, sql, wait_s=wait_s, **limits) as answer:
         return answer.table()
 

@@ -60,7 +60,6 @@ class Coverage:
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
-    """Count what a database holds."""
     counted = f"SELECT count(contradicted_by) AS results FROM {LATEST.name}"
     (contradicted,) = fetch(connection, counted)
     return Coverage(
@@ -117,9 +116,9 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """The size of the database, and of the record files of these runs below that folder.
+    """The size of the database, and of the record files of these runs.
 
-    A run's files lie in the folder that has its id, an import's file has it as its name.
+    A run's files lie in the folder that has its id; an import's file has it as its name.
     """
     sizes = list(_sizes(results, frozenset(runs)))
     return Size(size_of(database), len(sizes), sum(sizes))

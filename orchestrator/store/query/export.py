@@ -98,7 +98,6 @@ def _write_none(schema: pa.Schema, folder: Path) -> None:
 
 
 def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[_Key, pa.RecordBatch]]:
-    """Rows that belong together, with the values that they share."""
     for batch in answer.batches:
         columns = [json_values(batch.column(name)) for name in by]
         keys = list(zip(*columns, strict=True))
@@ -223,7 +222,6 @@ class _Tally:
     rows: int = 0
 
     def passing(self, answer: Answer) -> Answer:
-        """The same answer."""
         return replace(answer, batches=self._counted(answer))
 
     def _counted(self, answer: Answer) -> Iterator[pa.RecordBatch]:

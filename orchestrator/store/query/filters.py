@@ -83,8 +83,8 @@ def condition(
 ) -> str:
     """The condition under which a row of `benchmark_performance` fits every filter.
 
-    Trusted: no value may ask for what that view leaves out. As options: errors name a filter as
-    the command line does.
+    Trusted: no value may ask for what that view leaves out. `as_options` words errors as the command
+    line does.
     """
     _check_names(filters)
     parts = [
@@ -98,7 +98,6 @@ def condition(
 def selected_ids(
     connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
 ) -> str:
-    """The ids of the results that fit every filter, as a question."""
     view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
     return f"SELECT result_id FROM {view} WHERE {condition(connection, filters, trusted=trusted)}"
 
@@ -106,7 +105,6 @@ def selected_ids(
 def _part(
     connection: DuckDBPyConnection, name: str, value: object, *, as_option: bool = False
 ) -> str:
-    """One filter as a condition."""
     if name in MOMENTS:
         return f"measured_at {MOMENTS[name]} {text(_moment(name, value).isoformat())}::TIMESTAMPTZ"
     if name in (*SIZE_AXES, *COUNT_AXES):
@@ -141,7 +139,6 @@ def _check_names(filters: Iterable[str]) -> None:
 
 
 def _check_trust(filters: Mapping[str, object]) -> None:
-    """Refuse filters that no trusted result can fit."""
     for name, allowed in _TRUSTED.items():
         if name in filters and not {*allowed} & {*_words(name, filters[name])}:
             raise UsageError(

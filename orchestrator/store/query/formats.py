@@ -112,7 +112,6 @@ def float_values(column: pa.Array) -> list[float | None]:
 
 
 def to_json(value: Any) -> str:
-    """A value of these as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
@@ -240,7 +239,6 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
 
 
 def write_parquet(answer: Answer, file: IO[bytes]) -> None:
-    """Write compressed Parquet, types as they are."""
     from pyarrow.parquet import ParquetWriter
 
     with ParquetWriter(file, answer.schema, compression="zstd") as writer:

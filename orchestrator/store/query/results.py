@@ -75,7 +75,6 @@ _OTHER = f"""
 
 
 def neighbours(connection: DuckDBPyConnection, run_id: str, *, later: bool) -> list[Neighbour]:
-    """The last result that can be quoted before each one of this run, or the next one after it."""
     which = _AFTER if later else _BEFORE
     other = which.format(_OTHER, f"{SERIES_KEY} ORDER BY {RESULT_ORDER}")
     sql = f"""
@@ -108,10 +107,6 @@ def _neighbour(row: "Row") -> Neighbour:
 def measured_before(
     connection: DuckDBPyConnection, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
 ) -> MeasuredBefore | None:
-    """The newest run on this machine of cells with these model ids and profiles, by cell id.
-
-    None without one.
-    """
     sql = f"""
         SELECT r.run_id, max(r.recorded_at) AS measured_at, count(*) AS cells
         FROM {joined_results()}
@@ -153,13 +148,11 @@ class Measurement(ResultRow):
 
 
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
-    """The verdicts of one run, proven or not, by cell id."""
     sql = f"SELECT {_shown(ResultRow)} FROM {_ROWS} WHERE p.run_id = ? ORDER BY p.cell_id"
     return [ResultRow(**_with_doubts(row)) for row in fetch(connection, sql, run_id)]
 
 
 def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement | None:
-    """One verdict; None if the database does not hold it."""
     sql = f"""
         SELECT {_shown(Measurement)} FROM {_ROWS}
         LEFT JOIN replay_jobs j ON j.result_id = p.result_id
@@ -204,13 +197,11 @@ def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
-    """The command line that planned a run; None if nobody said."""
     rows = fetch(connection, "SELECT command FROM benchmark_runs WHERE run_id = ?", run_id)
     return rows[0]["command"] if rows else None
 
 
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
-    """The result id most like this one; None in an empty database."""
     sql = """
         SELECT result_id FROM benchmark_results
         ORDER BY jaro_winkler_similarity(result_id, ?) DESC, recorded_at DESC, result_id LIMIT 1
@@ -240,7 +231,6 @@ class RunSummary:
 
     @property
     def is_ours(self) -> bool:
-        """True if our own runners measured it."""
         return self.source == OURS
 
 
@@ -256,13 +246,11 @@ def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
 
 
 def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
-    """Status by cell id."""
     sql = "SELECT cell_id, status FROM benchmark_results WHERE run_id = ? ORDER BY cell_id"
     return {row["cell_id"]: row["status"] for row in fetch(connection, sql, run_id)}
 
 
 def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
-    """Ids of cells that have a verdict, or had one that went into quarantine."""
     sql = """
         SELECT cell_id FROM benchmark_results WHERE run_id = $1
         UNION SELECT result_id[length($1) + 2:] FROM quarantine
@@ -272,7 +260,6 @@ def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
 
 
 def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
-    """All runs, the newest first."""
     counts: dict[str, dict[str, int]] = {}
     sources: dict[str, str] = {}
     for row in fetch(
@@ -306,7 +293,6 @@ class CellSpeed:
 
 
 def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
-    """The speed of each cell timed on this machine, medians of its results."""
     rows = fetch(
         connection,
         f"""

@@ -54,14 +54,12 @@ class StoredRun:
         return self.run.model_copy(update={"finished_at": None})
 
     def is_newer_than(self, run: Run) -> bool:
-        """True if its description is later than that one."""
         if not self.described or self.run.finished_at is None:
             return False
         return run.finished_at is None or self.run.finished_at > run.finished_at
 
 
 def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
-    """All runs by id, the newest first."""
     rows = fetch(
         connection,
         f"""
@@ -130,15 +128,12 @@ class BundleRows:
             yield relation.to_arrow_table().select(SCHEMA.names).cast(SCHEMA)
 
     def hardware(self) -> list[Row]:
-        """The machines behind them."""
         return self._shared(HARDWARE.name, HARDWARE.columns[0].name)
 
     def environments(self) -> list[Row]:
-        """The software behind them."""
         return self._shared(ENVIRONMENTS.name, ENVIRONMENTS.columns[0].name)
 
     def artefacts(self) -> list[Row]:
-        """The images, graphs and weights behind them."""
         digests = f"""
             SELECT unnest([graph_sha256, weights_revision, image_digest])
             FROM {_OF_RUNS} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
@@ -242,7 +237,6 @@ def imported_rows_at(
 
 
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:
-    """Remove these results, all or none."""
     connection.begin()
     for table in (RESULTS, RAW, JOBS, ACCEPTED):
         connection.execute(

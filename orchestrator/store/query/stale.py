@@ -99,7 +99,6 @@ class Stale:
     """The values of their cells in order, by the cell's field; null ones left out."""
 
     def __add__(self, other: Self) -> Self:
-        """Both groups as one."""
         names = {**self.axes, **other.axes}
         axes = {
             name: tuple(sorted({*self.axes.get(name, ()), *other.axes.get(name, ())}))
@@ -111,7 +110,7 @@ class Stale:
 
 
 def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stale, ...]:
-    """The newest proven results whose software is not the newest any more, in groups.
+    """Proven results whose software is not the newest any more, in groups.
 
     Each is compared with the newest record of the same machine, backend, runtime and launcher,
     replays left out, and with what is installed if this is that machine.
@@ -168,7 +167,6 @@ def _image_change(then: Row, today: Row, installed: Installation | None) -> Iter
 
 
 def _change(name: str, then: str | None, now: str | None) -> Iterator[str]:
-    """The change of a fact, if both values are known."""
     if then and now and then != now:
         yield f"{name} {then}, now {now}"
 

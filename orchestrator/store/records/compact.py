@@ -58,12 +58,10 @@ class _SoundRecords:
 
     @property
     def size_bytes(self) -> int:
-        """The files' size."""
         return sum(path.stat().st_size for path in (*self.loose, *self.compact))
 
 
 def compact_files(records: Path) -> list[Path]:
-    """The files in a run's folder of records that hold the rows of many."""
     return sorted(path for path in records.glob("compact-*") if _NAME.fullmatch(path.name))
 
 
@@ -164,7 +162,7 @@ def _columns() -> pa.Schema:
 
 
 def _write(records: Path, table: pa.Table) -> Path:
-    """The file's name follows from its columns."""
+    """Write a file whose name follows from its columns."""
     columns = hashlib.sha256(table.schema.serialize().to_pybytes()).hexdigest()[:8]
     path = records / f"compact-{columns}.parquet"
     with atomic_path(path) as unfinished:

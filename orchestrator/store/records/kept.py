@@ -45,7 +45,6 @@ _DESCRIBED = f"""
 
 
 def kept_folder(database: Path) -> Path:
-    """The folder beside a database, whether it is there or not."""
     path = database.resolve()
     return path.with_name(f"{path.name}{KEPT_SUFFIX}")
 
@@ -56,7 +55,6 @@ def kept_files(database: Path) -> list[Path]:
 
 
 def runs_metadata(runs: Sequence[Run]) -> dict[bytes, bytes]:
-    """The metadata of a Parquet file with the records of these runs."""
     return {_RUNS: _MANY_RUNS.dump_json([*runs], exclude_none=True)}
 
 
@@ -79,14 +77,13 @@ def run_ids_in(path: Path) -> frozenset[str]:
 
 
 def described_runs(connection: DuckDBPyConnection, run_ids: Iterable[str]) -> list[Run]:
-    """Those of these runs that somebody described."""
     return [Run.model_validate(row) for row in fetch(connection, _DESCRIBED, sorted(run_ids))]
 
 
 def keep_merged(
     connection: DuckDBPyConnection, rows: str, run_ids: Iterable[str], database: Path
 ) -> None:
-    """Write these rows, which FROM takes, and what is known of their runs into a file of their own.
+    """Keep these rows, which FROM takes, and what is known of their runs, in a file.
 
     Call it in the transaction that brings them into the database.
     """
@@ -132,10 +129,7 @@ def drop_kept(database: Path, run_ids: Collection[str]) -> None:
 
 
 def keep_decisions(connection: DuckDBPyConnection, database: Path) -> None:
-    """Write the tables with what the owner decided into files; those of empty tables go.
-
-    Call it in the transaction that changes them.
-    """
+    """Write what the owner decided into files, in the transaction that changes it."""
     for table in KEPT_HERE:
         path = _decisions_path(database, table)
         rows = [*map(list, connection.execute(_select_texts(table)).fetchall())]

@@ -74,7 +74,6 @@ def read_validated(path: Path) -> pa.Table:
 
 
 def file_fault(path: Path) -> str | None:
-    """The reason why a file cannot be merged; None if it can."""
     try:
         read_validated(path)
     except DamagedFile as damaged:
@@ -94,7 +93,7 @@ def read_records(path: Path) -> pa.Table:
 
 
 def require_whole(table: pa.Table) -> None:
-    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8."""
+    """Insist on rows that Arrow finds sound: lengths, offsets, text in UTF-8."""
     try:
         table.validate(full=True)
     except UNREADABLE as error:
@@ -102,7 +101,6 @@ def require_whole(table: pa.Table) -> None:
 
 
 def require_columns(schema: pa.Schema) -> None:
-    """Insist on the columns of records."""
     try:
         fault = _column_fault(schema)
     except UNREADABLE as error:

@@ -92,5 +92,4 @@ def rows_query(names: Iterable[str], rows: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'

@@ -36,13 +36,11 @@ class SqlColumn:
 
     @property
     def definition(self) -> str:
-        """The column as `CREATE TABLE` wants it."""
         compression = f" USING COMPRESSION {self.compression}" if self.compression else ""
         return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
 
 
 def names(columns: Iterable[SqlColumn]) -> str:
-    """The columns' names as a list for SQL."""
     return ", ".join(column.name for column in columns)
 
 
@@ -101,7 +99,6 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """The statements that create and describe the table."""
         body = ", ".join(column.definition for column in self.columns)
         key = f", PRIMARY KEY ({self.columns[0].name})" if self.keyed else ""
         create = f"CREATE TABLE {self.name} ({body}{key})"
@@ -109,7 +106,6 @@ class Table:
 
     @property
     def names(self) -> str:
-        """Its columns' names as a list for SQL."""
         return names(self.columns)
 
 

@@ -37,7 +37,6 @@ class View:
 
     @property
     def ddl(self) -> str:
-        """The statements that create and describe the view."""
         create = f"CREATE VIEW {self.name} AS {self.query}"
         return "; ".join([create, *comments("VIEW", self.name, self.doc, self.columns)])
 
@@ -181,12 +180,10 @@ def _with_prefix(match: re.Match[str]) -> str:
 
 
 def view_columns(shown: Sequence[ViewColumn]) -> tuple[SqlColumn, ...]:
-    """The view's columns."""
     return tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
 
 
 def select_list(shown: Sequence[ViewColumn]) -> str:
-    """The view's columns as SELECT wants them."""
     return ", ".join(f"{column.expression} AS {column.name}" for column in shown)
 
 
