@@ -270,8 +270,7 @@ class Store:
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
         """The answer to one question in SQL; base units in tables, customary ones in views.
 
-        It is asked of the file, on a connection that can only read it, even if the store is open for
-        writing.
+        It is asked of the file, on a connection that can only read it, whatever this one can.
         """
         from orchestrator.store.query.ask import query
 

@@ -81,7 +81,7 @@ class Read:
 def read_table(
     path: Path, columns: Sequence[str] | None = None, most_bytes: int = TABLE_BYTES
 ) -> pa.Table:
-    """All rows of a Parquet file; raises one of `UNREADABLE`, or StoreError without a child process."""
+    """All rows of a Parquet file; raises one of `UNREADABLE`, or StoreError without a child."""
     (read,) = read_tables([path], columns, most_bytes=most_bytes)
     return read.table()
 

@@ -173,7 +173,7 @@ def unknown_key(key: object, allowed: Iterable[str]) -> str:
 def problems_in(
     error: ValidationError, keys_at: Callable[[Location], Iterable[str]], base: Location = ()
 ) -> list[Problem]:
-    """Reword pydantic's errors in the value at `base`; `keys_at` has the keys that a table allows."""
+    """Reword pydantic's errors in the value at `base`; `keys_at` has the keys of a table."""
     problems = []
     for detail in error.errors(include_url=False):
         path = tuple(step for step in detail["loc"] if step != "[key]")

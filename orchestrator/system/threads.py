@@ -68,7 +68,7 @@ class InterruptibleThread:
     ) -> None:
         """`interrupt` ends a statement that the work executes; all of it may take `timeout_s`.
 
-        Work that does not end `patience_s` after an interruption is given up; never if that is None.
+        Work that goes on `patience_s` after an interruption is given up; never if that is None.
         """
         self._interrupt = interrupt
         self._left_s = timeout_s

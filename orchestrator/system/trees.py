@@ -14,7 +14,7 @@ _PERMISSIONS = 0o777
 
 
 def give_tree(folder: Path, uid: int, gid: int) -> None:
-    """Give a folder and all in it to a user; files lose what would let others act as their owner."""
+    """Give a folder with all in it to a user; files lose what lets others act as their owner."""
     os.chown(folder, uid, gid, follow_symlinks=False)
     for entry in _entries(folder):
         with suppress(OSError):

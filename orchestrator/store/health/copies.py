@@ -4,7 +4,6 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -18,6 +17,7 @@ from orchestrator.store.database.connect import (
     duckdb_message,
     fetch,
     require_database,
+    scalar,
     size_of,
     store_errors,
     wal_path,
@@ -28,8 +28,6 @@ from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
 
-_CHUNK_BYTES = 16 * 2**20
-
 
 def copy_database(source: Path, target: Path, wait_s: float) -> None:
     """Copy a database with its log; `target`, which nobody may have open, appears whole or not.
@@ -38,14 +36,18 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
     """
     unfinished = target.with_name(f".{target.name}.copy")
     try:
-        _settle(source, wait_s)
+        if wal_path(source).exists():  # what a killed writer left
+            with connect(source, read_only=False, wait_s=wait_s) as connection:
+                empty_wal(connection)
         _refuse_log(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         # DuckDB's lock belongs to the process, and closing any handle of the file ends it: this
         # handle is closed after the connection.
         with source.open("rb") as whole, connect(source, read_only=True, wait_s=wait_s):
             _refuse_log(source)
-            _copy(whole, unfinished)
+            with unfinished.open("wb") as copied:
+                shutil.copyfileobj(whole, copied, 16 << 20)
+            sync(unfinished)
         unfinished.replace(target)
         sync(target.parent)
     except (OSError, duckdb.Error) as error:
@@ -57,17 +59,10 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _settle(source: Path, wait_s: float) -> None:
-    """Bring into the file what a killed writer left in the log."""
-    if wal_path(source).exists():
-        with connect(source, read_only=False, wait_s=wait_s) as connection:
-            empty_wal(connection)
-
-
 def empty_wal(connection: DuckDBPyConnection) -> None:
     """Bring all that was committed into the file, and remove the log.
 
-    A log with no more than what a killed writer never committed goes only when something is written.
+    A log of what a killed writer never committed goes only when something else is written.
     """
     connection.execute("BEGIN; CREATE TABLE settling AS SELECT 1; DROP TABLE settling; COMMIT")
     connection.execute("CHECKPOINT")
@@ -81,12 +76,6 @@ def _refuse_log(path: Path) -> None:
         )
 
 
-def _copy(whole: BinaryIO, unfinished: Path) -> None:
-    with unfinished.open("wb") as copied:
-        shutil.copyfileobj(whole, copied, _CHUNK_BYTES)
-    sync(unfinished)
-
-
 def copy_aside(path: Path, reason: str) -> Path:
     """Copy a database file with its log, whatever is in it, under a name that says why and when."""
     aside = path.with_name(f"{path.name}.{reason}-{datetime.now(UTC):%Y%m%d-%H%M%S}")
@@ -94,10 +83,6 @@ def copy_aside(path: Path, reason: str) -> Path:
         if source.exists():
             shutil.copyfile(source, target)
     return aside
-
-
-MANIFEST = "manifest.json"
-"""The name of the file that makes a folder a snapshot."""
 
 
 WASTED_SHARE = 0.25
@@ -138,9 +123,8 @@ def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:
 def _wasted_bytes(connection: DuckDBPyConnection) -> int:
     """Blocks that are free, and the part of the others that deleted rows still fill."""
     (size,) = fetch(connection, "PRAGMA database_size")
-    (rows,) = fetch(connection, "SELECT sum(estimated_size) AS stored FROM duckdb_tables()")
-    alive = sum(count_rows(connection).values())
-    dead = 1 - alive / rows["stored"] if rows["stored"] else 0
+    stored = scalar(connection, "SELECT sum(estimated_size)::BIGINT FROM duckdb_tables()")
+    dead = 1 - sum(count_rows(connection).values()) / stored if stored else 0
     blocks = size["free_blocks"] + size["used_blocks"] * max(0, dead)
     return int(blocks * size["block_size"])
 

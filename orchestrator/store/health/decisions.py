@@ -151,17 +151,13 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
         dropped = "CREATE TEMP TABLE dropped AS SELECT unnest(?::VARCHAR[]) AS run_id"
         connection.execute(dropped, [list(run_ids)])
         with transaction(connection):
-            _delete(connection)
+            for table in ("raw_benchmark_data", "replay_jobs"):
+                connection.execute(f"DELETE FROM {table} WHERE {_OF_RUNS}")
+            for table in ("accepted_changes", "quarantine", "benchmark_results", "benchmark_runs"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id IN (FROM dropped)")
+            for table, key, used in _SHARED:
+                connection.execute(
+                    f"DELETE FROM {table} t"
+                    f" WHERE NOT EXISTS (SELECT 1 FROM ({used}) u(key) WHERE u.key = t.{key})"
+                )
             keep_decisions(connection, path)
-
-
-def _delete(connection: DuckDBPyConnection) -> None:
-    for table in ("raw_benchmark_data", "replay_jobs"):
-        connection.execute(f"DELETE FROM {table} WHERE {_OF_RUNS}")
-    for table in ("accepted_changes", "quarantine", "benchmark_results", "benchmark_runs"):
-        connection.execute(f"DELETE FROM {table} WHERE run_id IN (FROM dropped)")
-    for table, key, used in _SHARED:
-        connection.execute(
-            f"DELETE FROM {table} t"
-            f" WHERE NOT EXISTS (SELECT 1 FROM ({used}) u(key) WHERE u.key = t.{key})"
-        )

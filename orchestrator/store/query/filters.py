@@ -83,8 +83,8 @@ def condition(
 ) -> str:
     """The condition under which a row of `benchmark_performance` fits every filter.
 
-    Trusted: no value may ask for what that view leaves out. `as_options` words errors as the command
-    line does.
+    Trusted: no value may ask for what that view leaves out. As options: errors name a filter as
+    the command line does.
     """
     _check_names(filters)
     parts = [

@@ -1,6 +1,6 @@
 """Results as values, read in batches: a million of them need not fit into memory."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from inspect import GEN_CLOSED, GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING
@@ -11,15 +11,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.store.database.connect import duckdb_message, fetch
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import (
-    ENVIRONMENTS,
-    HARDWARE,
-    JOBS,
-    MODELS,
-    RAW,
-    RESULTS,
-    Table,
-)
+from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, MODELS, RAW, records_sql
 from runner.contract.errors import StoreError
 from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.files import each_row
@@ -103,12 +95,6 @@ class StoredRecord(
 
 Records = Generator[StoredRecord, None, None]
 _BATCH_ROWS = 2048
-_JOINED: Mapping[str, tuple[Table, str]] = {
-    "h": (HARDWARE, "hardware_id"),
-    "e": (ENVIRONMENTS, "environment_id"),
-    "m": (MODELS, "model_id"),
-}
-"""Beside results `r`, the tables that a record is put together from, and what joins each."""
 _LARGE = (RAW, JOBS)
 _OF_THESE = """
     SELECT * FROM {} WHERE result_id BETWEEN ? AND ? AND result_id IN (SELECT unnest(?::VARCHAR[]))
@@ -116,18 +102,7 @@ _OF_THESE = """
 """The range spares DuckDB most of the table, since the results of a run lie together."""
 
 
-def _select() -> str:
-    tables = {alias: table for alias, (table, _) in _JOINED.items()} | {"r": RESULTS}
-    places = {column.name: alias for alias, table in tables.items() for column in table.columns}
-    fields = (name for name in StoredRecord.model_fields if name in places)
-    columns = ", ".join(f"{places[name]}.{name}" for name in fields)
-    joins = " ".join(
-        f"LEFT JOIN {table.name} {alias} USING ({key})" for alias, (table, key) in _JOINED.items()
-    )
-    return f"SELECT {columns} FROM {RESULTS.name} r {joins}"
-
-
-_SELECT = _select()
+_SELECT = records_sql(StoredRecord.model_fields, beside=(HARDWARE, ENVIRONMENTS, MODELS))
 
 
 class RecordStream(Iterator[StoredRecord]):

@@ -18,7 +18,7 @@ from orchestrator.store.schema.view import (
     RESULT_ORDER,
     SERIES_KEY,
     TRUSTED,
-    customary_columns,
+    columns,
     joined_results,
     planned_threads,
 )
@@ -53,23 +53,14 @@ _AFTER = """
         PARTITION BY {} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
 """
+_QUOTED = columns(
+    "run_id grade mode scenario target_qps batch_size environment_id latency_median_ms"
+    " latency_median_low_ms latency_median_high_ms peak_qps peak_qps_low peak_qps_high"
+)
 _OTHER = f"""
     CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
-        'run_id': r.run_id,
-        'measured_at': r.recorded_at,
-        'grade': r.grade,
-        'mode': r.mode,
-        'scenario': r.scenario,
-        'target_qps': r.target_qps,
-        'batch_size': r.batch_size,
-        'latency_median_ms': r.latency_median_s * 1000,
-        'latency_median_low_ms': r.latency_median_low_s * 1000,
-        'latency_median_high_ms': r.latency_median_high_s * 1000,
-        'peak_qps': r.peak_qps,
-        'peak_qps_low': r.peak_qps_low,
-        'peak_qps_high': r.peak_qps_high,
-        'environment_id': r.environment_id,
-        'conditions': {CONDITION_VALUES}
+        {", ".join(f"'{column.name}': {column.expression}" for column in _QUOTED)},
+        'measured_at': r.recorded_at, 'conditions': {CONDITION_VALUES}
     }} END
 """
 
@@ -174,8 +165,8 @@ _ELSEWHERE = {
 }
 """Columns that the view lacks, by the table they stand in."""
 _FIELDS = {field.name for field in fields(ResultRow)}
-_NUMBERS = customary_columns(
-    metric.column for metric in SHOWN_NUMBERS if metric.column not in _FIELDS
+_NUMBERS = columns(
+    " ".join(metric.column for metric in SHOWN_NUMBERS if metric.column not in _FIELDS)
 )
 
 

@@ -27,12 +27,13 @@ from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
-    MODELS,
     ORIGIN,
     RAW,
     RECORD,
     RESULTS,
     RUNS,
+    Table,
+    records_sql,
 )
 from runner.contract.errors import UsageError
 from runner.contract.record.record import Row
@@ -96,16 +97,7 @@ def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> lis
 
 ROWS_AT_ONCE = 20_000
 """Runs are read together until they have so many records: these are sorted in memory."""
-_JOINED = {"h": HARDWARE, "e": ENVIRONMENTS, "m": MODELS, "d": RAW, "j": JOBS}
-_HELD = {column.name: "r" for column in RESULTS.columns}
-_PLACES = {
-    column.name: alias for alias, table in _JOINED.items() for column in table.columns
-} | _HELD
-_COLUMNS = ", ".join(f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN))
-ALL_RECORDS = f"SELECT {_COLUMNS} FROM {RESULTS.name} r " + " ".join(
-    f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
-    for alias, table in _JOINED.items()
-)
+ALL_RECORDS = records_sql(column.name for column in (*RECORD, *ORIGIN))
 """The question for all results as records."""
 _OF_THESE = (
     f"{ALL_RECORDS} WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
@@ -128,10 +120,10 @@ class BundleRows:
             yield relation.to_arrow_table().select(SCHEMA.names).cast(SCHEMA)
 
     def hardware(self) -> list[Row]:
-        return self._shared(HARDWARE.name, HARDWARE.columns[0].name)
+        return self._shared(HARDWARE)
 
     def environments(self) -> list[Row]:
-        return self._shared(ENVIRONMENTS.name, ENVIRONMENTS.columns[0].name)
+        return self._shared(ENVIRONMENTS)
 
     def artefacts(self) -> list[Row]:
         digests = f"""
@@ -142,10 +134,10 @@ class BundleRows:
             f"SELECT * FROM {ARTEFACTS.name} WHERE digest IN ({digests}) ORDER BY digest"
         )
 
-    def _shared(self, table: str, key: str) -> list[Row]:
-        return self._rows(
-            f"SELECT * FROM {table} WHERE {key} IN (SELECT {key} FROM {_OF_RUNS}) ORDER BY {key}"
-        )
+    def _shared(self, table: Table) -> list[Row]:
+        key = table.columns[0].name
+        used = f"SELECT {key} FROM {_OF_RUNS}"
+        return self._rows(f"SELECT * FROM {table.name} WHERE {key} IN ({used}) ORDER BY {key}")
 
     def _rows(self, sql: str) -> list[Row]:
         ids = [stored.run.run_id for stored in self.runs]
@@ -207,15 +199,11 @@ def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list
     return members or [resolve_run(name, runs, database)]
 
 
-_TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
-_HOMES = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
-_IMPORTED_ROWS = f"""
-    SELECT {", ".join(f"{_HOMES[name]}.{name}" for name in KNOWN if name in _HOMES)}
-    FROM (SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?))) r
-    LEFT JOIN {HARDWARE.name} h USING (hardware_id)
-    LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)
-    LEFT JOIN {RAW.name} w USING (result_id)
-"""
+_IMPORTED_ROWS = records_sql(
+    KNOWN,
+    f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?)))",
+    (HARDWARE, ENVIRONMENTS, RAW),
+)
 
 
 def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:

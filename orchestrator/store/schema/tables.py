@@ -5,7 +5,7 @@ pydantic, its models and their source takes longer than a short command itself.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -260,6 +260,21 @@ QUARANTINE = Table(
     ),
     keyed=False,
 )
+
+
+def records_sql(
+    names: Iterable[str],
+    results: str = RESULTS.name,
+    beside: Sequence[Table] = (HARDWARE, ENVIRONMENTS, MODELS, RAW, JOBS),
+) -> str:
+    """The question for columns of records, as far as results and the tables beside have them."""
+    homes = {column.name: table.name for table in beside for column in table.columns}
+    homes |= {column.name: "r" for column in RESULTS.columns}
+    columns = ", ".join(f"{homes[name]}.{name}" for name in names if name in homes)
+    joins = (f"LEFT JOIN {table.name} USING ({table.columns[0].name})" for table in beside)
+    return f"SELECT {columns} FROM {results} r {' '.join(joins)}"
+
+
 TABLES = (
     *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS),
     *(ACCEPTED, QUARANTINE, VERSION),

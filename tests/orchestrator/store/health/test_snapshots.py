@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from orchestrator.store.database.connect import wal_path
-from orchestrator.store.health.copies import MANIFEST
+from orchestrator.store.database.open import MANIFEST
 from orchestrator.store.health.snapshots import (
     Manifest,
     Snapshot,
