@@ -69,13 +69,16 @@ class BuiltImages:
             if self._file.stat().st_uid not in {os.getuid(), 0}:
                 return dict(self._builds)
             content = json.loads(read_plain_text(self._file))
-            if isinstance(content, dict) and all(map(_is_build, content.values())):
+            if _are_builds(content):
                 return {**self._builds, **content}
         return dict(self._builds)
 
 
-def _is_build(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+def _are_builds(content: object) -> bool:
+    return isinstance(content, dict) and all(
+        isinstance(build, dict) and all(isinstance(text, str) for text in build.values())
+        for build in content.values()
+    )
 
 
 def state_file(environment: Mapping[str, str]) -> Path | None:
