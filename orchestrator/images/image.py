@@ -104,7 +104,6 @@ class Image:
     """One image on this machine's engine."""
 
     reference: str
-    """Name and tag."""
     id: str
     """The engine's own `sha256:…`."""
     digest: str
@@ -128,13 +127,10 @@ class ImageStatus:
     name: str
     """The image's name without `accelmatrix-`."""
     backends: tuple[Backend, ...]
-    """The backends that execute in it."""
     reference: str
-    """Full name and tag."""
     support_class: SupportClass | None
     """The support class of the first of these backends; None: this version has no such image."""
     image: Image | None
-    """The image that the engine holds under that reference."""
     fresh: bool
     """True if it is there, verified, and made of the files that are here."""
 

@@ -35,7 +35,6 @@ class ImageSettings:
     registry: str = ""
     """The prefix of an image's name, e.g. `ghcr.io/somebody`; empty for local images."""
     version: str = __version__
-    """The images' tag."""
     build_args: Mapping[str, str] = field(default_factory=dict)
     """Values of `BUILD_ARGUMENTS`, for all images."""
     bases: Mapping[str, str] = field(default_factory=dict)
@@ -43,13 +42,10 @@ class ImageSettings:
     revision: str | None = None
     """The commit that images are labelled with."""
     folders: SourceFolders = OUR_FOLDERS
-    """The folders that images are built from."""
     logs: Path = Path("results") / "images"
-    """The folder of the builds' logs."""
     built: Path | None = None
     """The file that remembers the images that were built here; None for none."""
     lock: "Lock" = field(default_factory=dict)
-    """The images of releases, by version."""
     chosen: Mapping[Backend, str] = field(default_factory=dict)
     """Images that the user chose by their references; nothing else needs to vouch for them."""
     site_hashes: bytes = b""

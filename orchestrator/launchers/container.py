@@ -50,15 +50,12 @@ class EngineFacts:
     """The engine's abilities that limits depend on."""
 
     memory_bytes: int
-    """Memory of the engine's machine, bytes."""
     limits_swap: bool
     """True if its kernel can hold a container's swap to a limit."""
     cpus: int
-    """CPUs of that machine."""
     limits_cpus: bool
     """True if it can hold a container to some of them."""
     user: JobUser
-    """The user as whom its containers execute for this caller."""
 
 
 def command(task: Task) -> list[str]:

@@ -45,7 +45,6 @@ class Diagnosis:
     reason: str
     """The things that make it run, or all that are missing."""
     remedy: str | None
-    """The way to what is missing."""
     could_run: bool = False
     """True if nothing is missing but software, an image or a permission."""
     simulated: bool = False

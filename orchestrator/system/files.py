@@ -14,7 +14,6 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import atomic_file
 
 RESULTS_FOLDER = Path("results")
-"""Default folder of all runs."""
 DATABASE_NAME = "benchmarks.duckdb"
 SNAPSHOTS_FOLDER = "snapshots"
 """The folder below the results in which snapshots of the database lie."""
@@ -22,7 +21,6 @@ IMPORTS_FOLDER = "imports"
 """The folder of imports' records, beside those of runs."""
 PACKED_IMPORTS = "packed.parquet"
 """The file there with the records of many imports."""
-"""Default name of the database in that folder."""
 REMEDY = "{remedy}"
 """Stands in a hint for what helps against an error of the file system."""
 OUTPUT_HINT = f"{REMEDY}; nothing is left behind"

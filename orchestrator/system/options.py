@@ -87,9 +87,7 @@ def parser_of(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 seconds_parser = parser_of(parse_duration)
-"""A parser of durations."""
 bytes_parser = parser_of(parse_size)
-"""A parser of sizes in bytes."""
 
 
 def asked_format(form: str | None, *, as_json: bool) -> str | None:

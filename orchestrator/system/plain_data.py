@@ -11,7 +11,6 @@ MOST_DEPTH = 20
 _LARGEST = 10**308
 """Beyond it a whole number is no finite floating-point number."""
 _SHOWN = 80
-"""Letters of a key in an error."""
 
 Location = tuple[str | int, ...]
 """Keys and list positions from the top of a document."""

@@ -117,7 +117,6 @@ def _hint_for_missing(path: Path) -> str:
 
 _SHOWN = 20
 _LETTERS = 300
-"""Letters of a reason."""
 _YAML_WORDS = {"True": "true", "False": "false", "None": "null"}
 _WORDING = {
     "missing": "is required",
@@ -151,7 +150,6 @@ class Problem:
     path: Location
     """Keys and list positions from the top."""
     message: str
-    """The fault, and what is allowed."""
 
 
 def not_one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:

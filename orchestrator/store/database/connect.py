@@ -65,7 +65,6 @@ def refuse_dangling_link(path: Path) -> None:
 
 
 WAIT_S = 30.0
-"""Default time to wait for a locked database, in seconds."""
 _HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
 
 
@@ -213,7 +212,6 @@ _UTC = "SET GLOBAL TimeZone = 'UTC';"
 QUESTION_MEMORY_SHARE = 0.25
 """Share of memory that questions may take if nothing else is said: measurements need the rest."""
 _SPILL_SHARE = 0.5
-"""Share of the free space of the temporary folder that questions may take."""
 
 
 def _sandbox() -> str:

@@ -43,7 +43,6 @@ class Check:
     """One thing that may be wrong with the database."""
 
     name: str
-    """A few words for what it finds."""
     remedy: str
     query: str
     """The faulty rows: `row_id`, `subject` (their id), `source`, and `fault` (in words)."""

@@ -98,7 +98,6 @@ class Vacuumed:
     bytes_before: int
     bytes_after: int
     rewritten: bool
-    """True if it was written anew without its free space."""
 
 
 def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:

@@ -74,7 +74,6 @@ class Validation:
     mended: Mapping[str, int] = field(default_factory=dict)
     """Rows that were repaired, by the check that found them."""
     quarantined: int = 0
-    """Rows that were moved into quarantine."""
 
     @property
     def errors(self) -> frozenset[str]:

@@ -34,23 +34,16 @@ class Manifest(Frozen):
     """A snapshot, as it was taken."""
 
     name: str | None
-    """The name it was given."""
     taken_at: AwareDatetime
-    """Time of the copy, UTC."""
     database: Annotated[str, Field(pattern="^[^/]+$")]
     """The copied file's name, beside this one."""
     schema_version: int
-    """Version of the database's tables and columns."""
     scratch: bool
     """True if it may hold rows of the fake backend."""
     size_bytes: NonNegativeInt
-    """Size of the copied file."""
     sha256: str
-    """Its hash, in hex."""
     rows: Mapping[str, NonNegativeInt]
-    """Rows by table."""
     version: str
-    """Version of AccelMatrix that took it."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
 
@@ -181,7 +174,6 @@ class Restored:
     """A database that a snapshot has replaced."""
 
     snapshot: Snapshot
-    """The snapshot that is the database now."""
     kept: Snapshot | None
     """A snapshot of the former database; None if there was none, or it could not be opened."""
     aside: Path | None

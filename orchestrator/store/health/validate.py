@@ -45,7 +45,6 @@ class Finding:
     """The project that measured; None: ours, or it is the database itself."""
     rows: int
     examples: tuple[str, ...]
-    """Some of the rows, each with its fault."""
     remedy: str
 
 

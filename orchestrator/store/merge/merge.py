@@ -97,7 +97,6 @@ class Admission:
     elsewhere: bool = False
     """True if the files are from elsewhere: a measurement of ours that is here stays."""
     leave_out: Sequence[LeaveOut] = ()
-    """Further refusals of records."""
     keep_beside: Path | None = None
     """The database beside which what is taken is kept in a file; None if it has files here."""
     words: WriteWords = write_codes

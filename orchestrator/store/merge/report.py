@@ -17,7 +17,6 @@ class MissingVerdicts:
 
     run_id: str
     planned: int
-    """Cells of the run's plan."""
     cells: tuple[str, ...]
     """The ids of those without a verdict."""
 

@@ -82,7 +82,6 @@ class Answer:
     batches: Iterator[pa.RecordBatch]
     """Its rows, some thousands at a time."""
     most_bytes: int = sys.maxsize
-    """Most memory that it may take as a whole."""
 
     def table(self) -> pa.Table:
         from pyarrow import Table
@@ -120,13 +119,6 @@ def plain_question(relation: DuckDBPyRelation) -> str | None:
         return None
     columns = [_PLAIN[kind].format(number) for number, kind in enumerate(kinds, 1)]
     return relation.project(", ".join(columns)).sql_query()
-
-
-def bytes_of(rows: Sequence[ShownRow]) -> int:
-    """The memory of the values in rows, as Arrow would count it."""
-    return sum(
-        len(value) if isinstance(value, str) else _NUMBER_BYTES for row in rows for value in row
-    )
 
 
 def question_error(error: Exception) -> BenchError:
@@ -272,7 +264,11 @@ class _Question:
     def _rows(self, most_bytes: int) -> Iterator[ShownRow]:
         total = 0
         while rows := self._wait_for(lambda: self._connection.fetchmany(_BATCH_ROWS)):
-            total += bytes_of(rows)
+            total += sum(  # as Arrow would count it
+                len(value) if isinstance(value, str) else _NUMBER_BYTES
+                for row in rows
+                for value in row
+            )
             if total > most_bytes:
                 raise too_large(most_bytes)
             yield from rows
@@ -280,7 +276,7 @@ class _Question:
     def _batches(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        while (batch := self._wait_for(lambda: _next(reader))) is not None:
+        while (batch := self._wait_for(lambda: next(reader, None))) is not None:
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
     def _wait_for(self, work: Callable[[], _T]) -> _T:
@@ -307,13 +303,6 @@ def require_question(connection: DuckDBPyConnection, sql: str) -> None:
         raise UsageError(
             f"{FAILED}: only SELECT-like statements are allowed here, not {kind}", hint=_HINT
         )
-
-
-def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
 
 
 def _distinct(names: list[str]) -> list[str]:

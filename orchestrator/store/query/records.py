@@ -137,17 +137,10 @@ def read(connection: DuckDBPyConnection, wanted: str, *, whole: bool) -> Records
     with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
         relation = cursor.sql(sql)
         for batch in _batches(relation.to_arrow_reader(_BATCH_ROWS)):
-            rows = _rows(batch)
+            # Columns that no row fills are left out, since a record is null there by itself.
+            filled = [name for name in batch.schema.names if batch[name].null_count < len(batch)]
+            rows = each_row(filled, [batch[name] for name in filled])
             yield from map(_record, _completed(second, [*rows]) if whole else rows)
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
-    """Columns that no row fills are left out, since a record is null there by itself."""
-    filled = [
-        number for number, column in enumerate(batch.columns) if column.null_count < len(column)
-    ]
-    names = [batch.schema.names[number] for number in filled]
-    return each_row(names, [batch.columns[number] for number in filled])
 
 
 def _completed(connection: DuckDBPyConnection, rows: Sequence[Row]) -> Sequence[Row]:

@@ -22,7 +22,6 @@ class Relation:
     columns: Sequence[str]
     """The most useful columns, the ones to keep first."""
     order: str
-    """The order of its rows, as SQL."""
 
 
 def _relation(name: str, use: str, columns: str, order: str) -> Relation:

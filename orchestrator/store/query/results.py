@@ -1,10 +1,11 @@
 """Results as the orchestrator shows them, in customary units."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
@@ -24,10 +25,6 @@ from orchestrator.store.schema.view import (
 )
 from runner.contract.record.doubts import Doubt
 
-if TYPE_CHECKING:
-    from runner.contract.record.record import Row
-
-
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
 """Conditions of a result `r` as a struct, without its variables."""
 
@@ -40,7 +37,6 @@ class MeasuredBefore:
     measured_at: datetime
     """The moment of the last of them."""
     cells: int
-    """The number of them that it measured."""
 
 
 _BEFORE = """
@@ -84,15 +80,14 @@ def neighbours(connection: DuckDBPyConnection, run_id: str, *, later: bool) -> l
         LEFT JOIN environments o ON o.environment_id = other.environment_id
         WHERE run_id = $1 AND other IS NOT NULL ORDER BY cell_id
     """
-    return [_neighbour(row) for row in fetch(connection, sql, run_id)]
-
-
-def _neighbour(row: "Row") -> Neighbour:
-    then, now = (
-        {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
-        for when in ("then", "now")
-    )
-    return Neighbour(**row, differences=differences(then, now))
+    neighbours = []
+    for row in fetch(connection, sql, run_id):
+        then, now = (
+            {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
+            for when in ("then", "now")
+        )
+        neighbours.append(Neighbour(**row, differences=differences(then, now)))
+    return neighbours
 
 
 def measured_before(
@@ -132,7 +127,6 @@ class Measurement(ResultRow):
     job: str | None
     """The job with this cell alone and without its model, as JSON."""
     model_spec: str | None
-    """The model, as JSON."""
     conditions: Mapping[str, Any]
     """Conditions that the machine's owner may have changed since, by the names of columns."""
     environment_variables: Mapping[str, str] | None
@@ -188,8 +182,9 @@ def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
-    rows = fetch(connection, "SELECT command FROM benchmark_runs WHERE run_id = ?", run_id)
-    return rows[0]["command"] if rows else None
+    sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
+    row = connection.execute(sql, [run_id]).fetchone()
+    return row[0] if row else None
 
 
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
@@ -197,8 +192,8 @@ def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
         SELECT result_id FROM benchmark_results
         ORDER BY jaro_winkler_similarity(result_id, ?) DESC, recorded_at DESC, result_id LIMIT 1
     """
-    rows = fetch(connection, sql, result_id)
-    return str(rows[0]["result_id"]) if rows else None
+    row = connection.execute(sql, [result_id]).fetchone()
+    return row[0] if row else None
 
 
 @dataclass(frozen=True)
@@ -212,7 +207,6 @@ class RunSummary:
     planned: int | None
     """Cells planned; null when only the records are known."""
     counts: Mapping[str, int]
-    """Cells by status."""
     source: str = OURS
     """The project that measured: `accelmatrix`, or that of an imported file."""
     hostname: str | None = None
@@ -251,25 +245,22 @@ def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
 
 
 def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
     sources: dict[str, str] = {}
-    for row in fetch(
-        connection,
-        "SELECT run_id, status, count(*) AS cells, any_value(source) AS source"
-        " FROM benchmark_results GROUP BY run_id, status ORDER BY run_id, status",
-    ):
-        counts.setdefault(row["run_id"], {})[row["status"]] = row["cells"]
-        sources[row["run_id"]] = row["source"]
-    rows = fetch(
-        connection,
-        "SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs"
-        " ORDER BY started_at DESC, run_id DESC",
-    )
+    counted = """
+        SELECT run_id, status, count(*), any_value(source) FROM benchmark_results
+        GROUP BY run_id, status ORDER BY run_id, status
+    """
+    for run_id, status, cells, source in connection.execute(counted).fetchall():
+        counts[run_id][status] = cells
+        sources[run_id] = source
+    described = """
+        SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs
+        ORDER BY started_at DESC, run_id DESC
+    """
     return [
-        RunSummary(
-            **row, counts=counts.get(row["run_id"], {}), source=sources.get(row["run_id"], OURS)
-        )
-        for row in rows
+        RunSummary(**row, counts=counts[row["run_id"]], source=sources.get(row["run_id"], OURS))
+        for row in fetch(connection, described)
     ]
 
 

@@ -36,7 +36,6 @@ _IF_VARIABLES = (
 )
 _PAIRS = " || ', ' || ".join(map(_pair, _FACTS))
 ENVIRONMENT_ID = f"sha256('{{' || {_IF_VARIABLES} || {_PAIRS} || '}}')[:16]"
-"""The expression of `environment_id`, over the facts that it stands for."""
 
 MEMORY_GIB = f"(({MEMORY_FACT} // {MEMORY_UNIT_BYTES // 2} + 1) // 2)"
 """The expression of a machine's memory as ids count it, in GiB; no sum of it overflows."""
@@ -71,9 +70,7 @@ _ROW_COLUMNS = {
     "file_row_number": "BIGINT",
     **{column.name: column.type for column in KNOWN.values()},
 }
-"""The columns of `rows_query` with their types."""
 TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.items())
-"""These columns as `CREATE TABLE` wants them."""
 
 
 def rows_query(names: Iterable[str], rows: str) -> str:

@@ -20,7 +20,6 @@ class SqlColumn:
 
     name: str
     type: str
-    """DuckDB's name of the type."""
     doc: str
     """Its meaning with its unit; becomes the column's comment."""
     nullable: bool = True
@@ -55,7 +54,6 @@ def _columns(name: str) -> tuple[SqlColumn, ...]:
 
 
 RECORD, ORIGIN, RUN = _columns("record"), _columns("origin"), _columns("run")
-"""The columns of a record, of its origin and of a run."""
 
 
 OURS = "accelmatrix"

@@ -31,7 +31,6 @@ class View:
 
     name: str
     doc: str
-    """The meaning of one row; becomes the view's comment."""
     columns: tuple[SqlColumn, ...]
     query: str
 
