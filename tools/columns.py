@@ -12,8 +12,8 @@ from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from analysis.results.source import text
-from orchestrator.store.schema.columns import COLUMNS_FILE
 from orchestrator.store.schema.sources import Origin, Run
+from orchestrator.store.schema.tables import COLUMNS_FILE
 from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record.ranges import ENDING_DOCS, Range
 from runner.contract.record.record import Record

@@ -7,8 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 
 from orchestrator.matrix.values import BytesValue, SizeValue
 from orchestrator.system.docstrings import attribute_docs
-from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import read_source
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.cell import Frozen
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)

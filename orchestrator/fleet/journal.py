@@ -14,7 +14,7 @@ import psutil
 from pydantic import Field
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.images.trust import state_file
+from orchestrator.images.image import state_file
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, RecordNotSaved
 from runner.contract.files import TEXT_BYTES, read_plain, save_text

@@ -15,8 +15,7 @@ from orchestrator.matrix.model_names import Names, known_names
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import Source, read_source
+from orchestrator.system.problems import Problem, Source, problems_in, raise_problems, read_source
 from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Backend, Frozen

@@ -14,8 +14,14 @@ from orchestrator.matrix.model_types import unknown_type
 from orchestrator.matrix.signatures import Config, forward_of, whole_number
 from orchestrator.matrix.size_presets import LADDERS, Ladder
 from orchestrator.matrix.unknown_models import unknown_model
-from orchestrator.system.problems import Problem, problems_in, quote, raise_problems
-from orchestrator.system.yaml_file import Source, read_source
+from orchestrator.system.problems import (
+    Problem,
+    Source,
+    problems_in,
+    quote,
+    raise_problems,
+    read_source,
+)
 from runner.contract.cell import Frozen
 from runner.contract.errors import SkipEntry, suggest
 from runner.contract.models import (

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from orchestrator.store.records.planned import fault_of_claim
+from orchestrator.store.merge.expected import fault_of_claim
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec

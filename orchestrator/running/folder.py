@@ -36,8 +36,8 @@ from orchestrator.running.record_files import (
     set_aside,
 )
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
+from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords, claim_fault
 from orchestrator.store.records.compact import compact_files
-from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords, claim_fault
 from orchestrator.store.records.validate import Damaged, read_record
 from orchestrator.system.files import (
     DATABASE_NAME,

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
+from orchestrator.store.merge.expected import claim_fault
 from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.find import files_below
-from orchestrator.store.records.planned import claim_fault
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table

@@ -13,6 +13,7 @@ from textwrap import indent
 
 import duckdb
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.database.open import write_blank
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
@@ -59,7 +60,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> Path:
         (folder / str(number)).mkdir()
         files.append(save_record(record, folder / str(number)))
     with Store.open(folder / DATABASE_NAME) as store:
-        store.merge(files).require_complete()
+        store.merge(files, words=record_words).require_complete()
     return folder / DATABASE_NAME
 
 

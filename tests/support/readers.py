@@ -294,7 +294,7 @@ TOP = {"config": config(), "report": encoder_report()}
 MLPERF = (SAMPLES / "mlperf-server.txt").read_bytes()
 
 READERS = (
-    Reader("matrix", ("orchestrator.matrix.load", "orchestrator.system.yaml_file",
+    Reader("matrix", ("orchestrator.matrix.load", "orchestrator.system.problems",
                       "orchestrator.system.yaml_text", "orchestrator.system.plain_data"),
            lambda: json_of(MATRIX), read_matrix,
            found=(b"version: 1\naxes: {model: gpt2, batch_size: [1:30, 010]}",

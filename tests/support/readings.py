@@ -42,9 +42,9 @@ from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import CompactedRecords
+from orchestrator.store.health.decisions import bind_predictor
 from orchestrator.store.health.rebuild import begin_rebuild, drop_rebuild
 from orchestrator.store.health.snapshots import read_manifest
-from orchestrator.store.query.accepted import bind_predictor
 from orchestrator.store.records.kept import drop_kept, kept_folder
 from orchestrator.store.records.validate import file_fault, read_record
 from orchestrator.store.store import Store

@@ -27,10 +27,14 @@ class CheckDatabase(DatabaseChoice, Command):
 
     def execute(self) -> int:
         from orchestrator.commands.database.table import print_validation
+        from orchestrator.screen.words.records import record_words
         from orchestrator.store.health.fix import fix_database, validate_database
 
         path = self.database_file
-        validation = fix_database(path, self.results) if self.fix else validate_database(path)
+        if self.fix:
+            validation = fix_database(path, self.results, words=record_words)
+        else:
+            validation = validate_database(path)
         print_validation(validation, path, as_json=self.json)
         return 1 if validation.errors else 0
 

@@ -20,9 +20,9 @@ from orchestrator.exchange.imports.packed import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE, run_folders
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import drop_runs
-from orchestrator.store.health.vacuum import Vacuumed, vacuum
+from orchestrator.store.database.connect import writer_lock
+from orchestrator.store.health.copies import Vacuumed, vacuum
+from orchestrator.store.health.decisions import drop_runs
 from orchestrator.store.records.compact import Compaction, compact
 from orchestrator.system.files import DATABASE_NAME, file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices

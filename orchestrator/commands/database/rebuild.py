@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.commands.exchange.merge import merge_results
 from orchestrator.running.run_file import run_folders
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.connect import writer_lock
 from orchestrator.store.health.rebuild import (
     Takeover,
     begin_rebuild,

@@ -22,7 +22,7 @@ from orchestrator.running.run_file import (
     RUN_FILE,
     run_folders,
 )
-from orchestrator.store.health.drop_runs import DatedRun, dated_runs
+from orchestrator.store.health.decisions import DatedRun, dated_runs
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from orchestrator.system.trees import remove_tree, tree_size
 from runner.contract.artifact_keys import COUNTS, GRAPHS, REFERENCES, Producer, is_made_by

@@ -13,9 +13,9 @@ from orchestrator.commands.database.retention import StaleFile
 from orchestrator.commands.exchange.merge_words import merged_data, print_merged
 from orchestrator.screen.lines import print_data, print_json, print_line
 from orchestrator.screen.tables import print_lines
+from orchestrator.store.health.copies import Vacuumed
 from orchestrator.store.health.fix import Validation
 from orchestrator.store.health.snapshots import Restored, Snapshot
-from orchestrator.store.health.vacuum import Vacuumed
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.records.compact import Compaction
 from orchestrator.system.text import format_size, plural

@@ -31,6 +31,7 @@ from orchestrator.running.run_file import (
     read_run_file,
     run_folders,
 )
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query.runs import undescribed_runs
 from orchestrator.store.records.find import find_files
@@ -122,7 +123,7 @@ def merge_results(results: Path, database: Path, store: Store) -> MergeReport:
     imports = sorted((results / IMPORTS_FOLDER).glob("[!.]*.parquet"))
     for files in ([imports], [[file] for file in kept_files(database)]):
         for some in filter(None, files):
-            total += store.merge(some, *_described_in(some, store))
+            total += store.merge(some, *_described_in(some, store), words=record_words)
     return total
 
 
@@ -160,7 +161,9 @@ def _merge_loose(files: Sequence[Path], store: Store, *, untouched: bool) -> Mer
         some = [file for file in files if keep is (file.resolve().parent not in filed)]
         if some:
             runs = _described_in(some, store)
-            total += store.merge(some, *runs, elsewhere=True, keep=keep and not untouched)
+            total += store.merge(
+                some, *runs, words=record_words, elsewhere=True, keep=keep and not untouched
+            )
     return total
 
 

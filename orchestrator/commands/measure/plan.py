@@ -18,9 +18,9 @@ from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.run_file import RunSource
 from orchestrator.screen.words.reasons import reason_text
+from orchestrator.system.problems import document_text
 from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration, plural
-from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from analysis.statistics.numbers import format_number
-from orchestrator.images.image_steps import fitted_step
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.screen.lines import print_note
 from orchestrator.screen.words.reasons import reason_text
@@ -56,7 +55,7 @@ def show_build(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield QuietObserver().note
     elif console is not None:
         with console.status("", refresh_per_second=1) as status:
-            yield lambda line: status.update(fitted_step(escape_control_line(line), console.width))
+            yield lambda line: status.update(_fitted_step(escape_control_line(line), console.width))
     else:
         yield print_note
 
@@ -240,7 +239,7 @@ class LiveObserver:
         """Show the step in the run's line, in place of the one before."""
         self._progress.start()
         room = self._progress.console.width - _BESIDE_STEP
-        self._progress.update(self._run, now=fitted_step(escape_control_line(line), room))
+        self._progress.update(self._run, now=_fitted_step(escape_control_line(line), room))
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Draw the line of the whole run."""
@@ -305,3 +304,9 @@ def _describe_round(job: Job) -> str:
         return ""
     bound = "" if most == fewest else "at least " if job.round <= fewest else "at most "
     return f", round {job.round} of {bound}{fewest if job.round <= fewest else most}"
+
+
+def _fitted_step(line: str, room: int) -> str:
+    """The line of a build, or its beginning and its end where its middle does not fit."""
+    parts = line.split(", ")
+    return line if len(line) <= room else f"{parts[0]}, {parts[-1]}"

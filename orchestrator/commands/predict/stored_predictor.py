@@ -26,7 +26,7 @@ from analysis.predict.manifest import (
 )
 from analysis.predict.novelty import Novelty
 from analysis.results.source import ArrowSource
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.connect import writer_lock
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store
 from orchestrator.system.files import (
@@ -107,7 +107,7 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
     folder = predictor_folder(database)
     if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
-    from orchestrator.store.query.accepted import bind_predictor
+    from orchestrator.store.health.decisions import bind_predictor
 
     with writer_lock(database), output_folder(folder) as unfinished:
         for name, text in files.items():

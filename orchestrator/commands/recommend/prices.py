@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, PositiveFloat, ValidationError
 
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import read_source
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.axes import Backend
 from runner.contract.cell import Frozen
 from runner.contract.errors import suggest

@@ -11,8 +11,7 @@ from orchestrator.commands.options.common import note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_backend
 from orchestrator.commands.program.program import ListingGroup, Program, chosen
-from orchestrator.images.local_images import LocalImages
-from orchestrator.images.prune import PrunedImages, prune_images
+from orchestrator.images.local_images import LocalImages, PrunedImages
 from orchestrator.images.settings import ImageSettings
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
@@ -29,7 +28,7 @@ def open_images(registry: str | None, report: Callable[[str], None]) -> LocalIma
 
 def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
     """Remove images of other versions, or `everything` of ours."""
-    return prune_images(connect_engine(), image_settings(registry), everything=everything)
+    return LocalImages(connect_engine(), image_settings(registry)).prune(everything=everything)
 
 
 def image_settings(registry: str | None) -> ImageSettings:

@@ -12,7 +12,7 @@ from orchestrator.system.text import format_size
 if TYPE_CHECKING:
     from orchestrator.commands.setup.published_images import RemoteStatus, VerifiedImage
     from orchestrator.images.image import Image, ImageStatus
-    from orchestrator.images.prune import PrunedImages
+    from orchestrator.images.local_images import PrunedImages
 
 _IMAGE_COLUMNS: tuple[str | Field, ...] = (
     *wrapping("image", "backends"),

@@ -8,9 +8,15 @@ from typing import Literal
 
 from orchestrator.backends.catalogue import image_names
 from orchestrator.images.lock import PublishedImage, ReleasedImage
-from orchestrator.images.remote import Registry, is_plain_http
+from orchestrator.images.remote import (
+    Registry,
+    SignatureCheck,
+    Signer,
+    check_signatures,
+    find_cosign,
+    is_plain_http,
+)
 from orchestrator.images.settings import ImageSettings
-from orchestrator.images.signatures import SignatureCheck, Signer, check_signatures, find_cosign
 from runner.contract.errors import ImageError, UsageError
 
 PublicationState = Literal["as released", "another image", "never released", "missing"]

@@ -28,6 +28,7 @@ from orchestrator.exchange.bundles.manifest import (
     RunEntry,
     matrix_name,
 )
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.incoming import RecordSummary, summarise_records
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query.runs import undescribed_runs
@@ -179,7 +180,7 @@ def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeRep
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())
     files = [bundle.records] if bundle.records else []
-    merged = store.merge(files, *runs, elsewhere=True, keep=keep)
+    merged = store.merge(files, *runs, words=record_words, elsewhere=True, keep=keep)
     return replace(
         merged, damaged=tuple(replace(file, path=bundle.path) for file in merged.damaged)
     )

@@ -22,6 +22,7 @@ from orchestrator.exchange.imports.record import (
     same_contents,
     save_records,
 )
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query.runs import imported_rows_at
 from orchestrator.store.records.kept import drop_kept
@@ -167,7 +168,7 @@ def import_files(
         )
         drop_kept(database, [outcome.run_id for outcome in changing])
         files = [records_path(results, outcome.run_id) for outcome in changing]
-        return ImportReport(changes, store.merge(files, *read_runs(files)))
+        return ImportReport(changes, store.merge(files, *read_runs(files), words=record_words))
 
 
 def _with_records(outcomes: Iterable[FileOutcome]) -> Sequence[FileOutcome]:

@@ -13,9 +13,9 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.store.merge.expected import leave_out_strangers
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import stage
-from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.query.ask import query
 from orchestrator.store.records.compact import compact, compact_files
 from orchestrator.store.store import Store

@@ -15,9 +15,9 @@ from orchestrator.system.problems import (
     not_one_of,
     problems_in,
     raise_problems,
+    read_source,
     unknown_key,
 )
-from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
 
 _HINT = (

@@ -16,7 +16,7 @@ import pytest
 from analysis.predict.manifest import text_digest
 from analysis.predict.novelty import NOVELTIES
 from orchestrator.commands.predict.words import NOVELTY_WORDS
-from orchestrator.store.query.accepted import bind_predictor
+from orchestrator.store.health.decisions import bind_predictor
 from orchestrator.store.store import Store
 from runner.contract.models import find
 from runner.contract.record.files import save_record

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -13,9 +12,11 @@ from orchestrator.store.schema.tables import (
     JOBS,
     MODELS,
     RAW,
+    RECORD,
     RESULTS,
     RUNS,
     TABLES,
+    SqlColumn,
 )
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store

@@ -1,3 +1,12 @@
+-- check: rounds are not the iterations
+-- remedy: `--fix` takes such results out
+-- table: benchmark_results
+SELECT r.rounds || if(r.rounds = 1, ' round of ', ' rounds of ')
+        || array_to_string(r.round_iterations, ' + ')
+        || ' iterations, ' || r.iterations || ' in all' AS fault
+FROM records r
+WHERE list_sum(r.round_iterations) <> r.iterations OR len(r.round_iterations) <> r.rounds
+
 -- check: curve is not whole
 -- remedy: `--fix` takes such results out
 -- table: benchmark_results
@@ -55,30 +64,19 @@ WHERE (is_ours(r.source) AND (
 )
 
 -- repair: throughput contradicts latency
--- From statistics that raw durations confirm, where the cell's id confirms the batch.
-UPDATE benchmark_results r
-SET throughput = r.batch_size * r.iterations / r.steady_time_s
-WHERE differs(r.throughput, r.batch_size * r.iterations / r.steady_time_s)
-    AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
-    AND r.scenario <> 'server'
-    AND (r.scenario = 'offline' OR r.cell_id LIKE '%-b' || r.batch_size || '-%')
-    AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
-
-UPDATE benchmark_results r
-SET token_throughput = r.batch_size * r.new_tokens * r.iterations / r.steady_time_s
-WHERE differs(r.token_throughput, r.batch_size * r.new_tokens * r.iterations / r.steady_time_s)
-    AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
-    AND r.scenario <> 'server'
-    AND (r.scenario = 'offline' OR r.cell_id LIKE '%-b' || r.batch_size || '-%')
-    AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
-
-UPDATE benchmark_results r
-SET decode_throughput = r.batch_size / r.inter_token_latency_mean_s
-WHERE differs(r.decode_throughput, r.batch_size / r.inter_token_latency_mean_s)
-    AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
-    AND r.scenario <> 'server'
-    AND (r.scenario = 'offline' OR r.cell_id LIKE '%-b' || r.batch_size || '-%')
-    AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
+UPDATE benchmark_results r SET
+    throughput = derived(r.throughput, r.batch_size * r.iterations / r.steady_time_s),
+    token_throughput = derived(
+        r.token_throughput, r.batch_size * r.new_tokens * r.iterations / r.steady_time_s
+    ),
+    decode_throughput = derived(
+        r.decode_throughput, r.batch_size / r.inter_token_latency_mean_s
+    )
+WHERE {confirmed} AND (
+    differs(r.throughput, r.batch_size * r.iterations / r.steady_time_s)
+    OR differs(r.token_throughput, r.batch_size * r.new_tokens * r.iterations / r.steady_time_s)
+    OR differs(r.decode_throughput, r.batch_size / r.inter_token_latency_mean_s)
+)
 
 -- check: ratio contradicts its parts
 -- remedy: `--fix` derives what raw durations confirm, and takes out the rest
@@ -112,14 +110,8 @@ WHERE is_ours(r.source) AND (
 )
 
 -- repair: ratio contradicts its parts
--- From statistics that raw durations confirm, where the cell's id confirms the batch.
-UPDATE benchmark_results r
-SET latency_cv = r.latency_stddev_s / r.latency_mean_s
-WHERE differs(r.latency_cv, r.latency_stddev_s / r.latency_mean_s)
-    AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
-    AND r.scenario <> 'server'
-    AND (r.scenario = 'offline' OR r.cell_id LIKE '%-b' || r.batch_size || '-%')
-    AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
+UPDATE benchmark_results r SET latency_cv = r.latency_stddev_s / r.latency_mean_s
+WHERE {confirmed} AND differs(r.latency_cv, r.latency_stddev_s / r.latency_mean_s)
 
 -- check: work above the peak
 -- remedy: measure again on a quiet machine: the highest peak of all its jobs counts
