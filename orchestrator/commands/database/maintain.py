@@ -16,7 +16,7 @@ from orchestrator.commands.database.retention import (
     bisections_folder,
     runs_to_delete,
 )
-from orchestrator.exchange.imports.packed import pack, take_out
+from orchestrator.exchange.imports.record import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE, run_folders

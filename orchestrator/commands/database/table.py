@@ -10,7 +10,7 @@ from analysis.results.table import Field, wrapping
 from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
 from orchestrator.commands.database.rebuild import Rebuilt
 from orchestrator.commands.database.retention import StaleFile
-from orchestrator.commands.exchange.merge_words import merged_data, print_merged
+from orchestrator.commands.exchange.merge import merged_data, print_merged
 from orchestrator.screen.lines import print_data, print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.store.health.fix import Validation
