@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.matrix.model_types import unknown_type
 from orchestrator.matrix.signatures import Config
+from orchestrator.matrix.unknown_models import unknown_type
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.problems import quote
 from orchestrator.system.weights import (

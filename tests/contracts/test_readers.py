@@ -36,7 +36,7 @@ OTHERS = {
     "orchestrator.images.remote": "tried in tests/orchestrator/images",
     "orchestrator.images.source": "comes with the package",
     "orchestrator.images.image": "tried in tests/orchestrator/images",
-    "orchestrator.matrix.model_types": "comes with the package",
+    "orchestrator.matrix.unknown_models": "comes with the package",
     "orchestrator.running.claims": "columns of records, which are tried here",
     "orchestrator.running.job_files": "what the host itself has written",
     "orchestrator.store.database.connect": "DuckDB's own messages",

@@ -23,8 +23,8 @@ from analysis.predict.forecaster import Forecaster
 from analysis.predict.kept_evaluation import EVALUATION_NAME
 from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, text_digest
 from analysis.predict.training import train_target
-from orchestrator.exchange.bundles import write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.fleet.messages import Beat, Ended, Frame, Noted, Visited, encode, frame_of
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store
@@ -332,7 +332,7 @@ READERS = (
     Reader("known steps", ("orchestrator.store.records.kept",),
            lambda: json_of([["r/c", "r", "c", "why", "2026-11-28 12:00:00+00", None]]),
            read_decisions),
-    Reader("packed imports", ("orchestrator.exchange.imports.packed",), record_tables, read_packed),
+    Reader("packed imports", ("orchestrator.exchange.imports.record",), record_tables, read_packed),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
@@ -351,7 +351,7 @@ READERS = (
            lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
     Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),
     Reader("text to import", (), lambda: damaged(MLPERF), read_import("mlperf_log_summary.txt")),
-    Reader("mapping", ("orchestrator.exchange.imports.formats.mapping_file",),
+    Reader("mapping", ("orchestrator.exchange.imports.formats.mapping",),
            lambda: json_of(MAPPING), read_mapped),
     Reader("verification", ("orchestrator.commands.measure.verify.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),

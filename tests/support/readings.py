@@ -22,13 +22,12 @@ from orchestrator.commands.predict.stored_predictor import (
 )
 from orchestrator.commands.recommend.prices import read_prices
 from orchestrator.commands.report.page import report_page
-from orchestrator.exchange.bundles import open_bundle
+from orchestrator.exchange.bundles.check import open_bundle
 from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.outcome import read_document
-from orchestrator.exchange.imports.packed import read_runs, take_out
-from orchestrator.exchange.imports.record import read_contents, records_table
+from orchestrator.exchange.imports.record import read_contents, read_runs, records_table, take_out
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host, read_frame
 from orchestrator.fleet.shared_artifacts import keep_artifact

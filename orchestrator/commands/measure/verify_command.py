@@ -107,9 +107,9 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
             f"{path}: there is no such bundle; did you mean --model {path}?",
             hint="a bundle is a file that `orchestrator export --bundle` wrote",
         )
-    from orchestrator.commands.exchange.export_words import print_checked
-    from orchestrator.exchange.bundles.check import check_bundle
+    from orchestrator.commands.exchange.export_command import print_checked
+    from orchestrator.exchange.bundles.check import open_bundle
 
-    checked = check_bundle(path)
-    print_checked(checked, as_json=as_json)
-    return 0 if checked.sound else 1
+    with open_bundle(path) as checked:
+        print_checked(checked, as_json=as_json)
+        return 0 if checked.sound else 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from analysis.report.report import Report
 from analysis.report.topics import REPORT_TOPICS, make_report
-from orchestrator.commands.exchange.imports import ImportRequest, import_results
+from orchestrator.commands.exchange.import_command import ImportCommand, import_results
 from orchestrator.commands.results.run_report import RunReport, report_run
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.system.files import DATABASE_NAME
@@ -106,7 +106,8 @@ def _imported(file: Path) -> Iterator[Path]:
     """A database that holds a file's records, for a while."""
     with TemporaryDirectory(prefix="accelmatrix-") as folder:
         database = Path(folder, DATABASE_NAME)
-        done = import_results(ImportRequest([file], Path(folder), database, "orchestrator report"))
+        request = ImportCommand(paths=[file], results=Path(folder), database=database)
+        done = import_results(request)
         refused = next((one for one in done.outcomes if one.kind == "not recognised"), None)
         if refused is not None:
             raise UsageError(

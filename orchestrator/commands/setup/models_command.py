@@ -198,7 +198,7 @@ class ListModels(Command):
 
     def execute(self) -> None:
         """Print the models."""
-        from orchestrator.matrix.heads import require_family, require_modality
+        from orchestrator.matrix.model_config import require_family, require_modality
         from runner.contract.models import catalogue, model_sets
 
         wanted = None if self.family is None else require_family(self.family)

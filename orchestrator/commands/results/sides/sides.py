@@ -28,7 +28,8 @@ from orchestrator.commands.results.sides.words import (
     NamedRun,
     meaning_of,
 )
-from orchestrator.exchange.bundles import is_bundle, is_database
+from orchestrator.exchange.bundles.check import is_bundle
+from orchestrator.exchange.bundles.foreign import is_database
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.exported import write_exported
 from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
