@@ -8,7 +8,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
-from orchestrator.fleet.journal import HostJournal
+from orchestrator.fleet.host import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
 from orchestrator.fleet.orders import OrderBook, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
@@ -26,8 +26,7 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
-from orchestrator.running.own_verdicts import save_skips, save_verdicts
+from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of, save_skips, save_verdicts
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import (

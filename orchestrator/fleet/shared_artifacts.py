@@ -10,8 +10,13 @@ from zipfile import ZipFile
 from pydantic import TypeAdapter
 
 from orchestrator.fleet.messages import Shared, SharedFolder
-from orchestrator.running.artifacts.adoption import graph_files, is_reference, take_file, take_graph
-from orchestrator.running.artifacts.cache import versions_of
+from orchestrator.running.artifacts.cache import (
+    graph_files,
+    is_reference,
+    take_file,
+    take_graph,
+    versions_of,
+)
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, executes_graph, graph_name
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER, is_verified
 from orchestrator.running.run_file import RunFile

@@ -16,9 +16,8 @@ from orchestrator.launchers.environment import chosen_browser
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.given import ci_labels
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import RunOptions, ci_labels
 from orchestrator.running.run_file import RunFile, RunSource, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store

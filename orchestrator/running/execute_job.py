@@ -1,32 +1,98 @@
-"""Executes one job until its round has visited each of its cells, whatever happens to launches."""
+"""Availability of backends: each is made ready once, and a refusal is remembered."""
 
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.images.image import REVISION_LABEL
 from orchestrator.launchers.base import Launcher, Task
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch.deadline import Deadline, job_limit_s
-from orchestrator.running.launch.follow import LaunchProgress, follow_launch
-from orchestrator.running.launch.launch import Launch, quote_runner
-from orchestrator.running.launch.quota import OutputQuota, QuotaWatch
+from orchestrator.running.launch import Launch, LaunchProgress, follow_launch, quote_runner
+from orchestrator.running.launch_limits import Deadline, OutputQuota, QuotaWatch, job_limit_s
 from orchestrator.running.observer import Observer
 from orchestrator.running.record_files import set_aside
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.git import own_commit
 from orchestrator.system.trees import remove_entry
-from runner.contract.cell import Cell
-from runner.contract.errors import DamagedFile, EngineUnavailable, RecordNotSaved, StoreError
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import (
+    BenchError,
+    DamagedFile,
+    EngineUnavailable,
+    ImageError,
+    RecordNotSaved,
+    StoreError,
+    Unavailable,
+)
 from runner.contract.files import remove_unfinished, write_atomic
-from runner.contract.job import Job
+from runner.contract.job import Job, Provenance
 from runner.contract.plain_files import RECORD_BYTES, read_plain
 from runner.contract.process_exit import last_line
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
 from runner.contract.rounds import round_path
+
+_POLL_S = 0.5
+
+
+class Availability:
+    """The answers of one launcher, backend by backend."""
+
+    def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
+        """The answers of a launcher.
+
+        Args:
+            launcher: where jobs execute.
+            earlier: True if it is given images of an earlier version, whose commit is their own.
+        """
+        self._launcher = launcher
+        self._earlier = earlier
+        self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
+        self._answers: dict[Backend, Provenance | BenchError] = {}
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Make sure that its jobs can be launched, and return what they will execute in.
+
+        Raises:
+            EngineUnavailable: there is no engine.
+            ImageError: the image is missing and can't be made.
+            Unavailable: this machine lacks what the backend needs.
+        """
+        if backend not in self._answers:
+            self._answers[backend] = self._ask(backend)
+        answer = self._answers[backend]
+        if isinstance(answer, BenchError):
+            raise answer
+        return answer
+
+    def give_up(self, backend: Backend, error: BenchError) -> None:
+        """From now on refuse the backend with this error."""
+        self._answers[backend] = error
+
+    def comes_back(self, backend: Backend, patience_s: float) -> bool:
+        """Wait for an engine that went away; if it is back, all backends are made ready anew."""
+        deadline = time.monotonic() + patience_s
+        while isinstance(answer := self._ask(backend), BenchError):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        self._answers = {backend: answer}
+        return True
+
+    def _ask(self, backend: Backend) -> Provenance | BenchError:
+        try:
+            provenance = self._launcher.prepare(backend).model_copy(update=self._here)
+        except (Unavailable, ImageError, EngineUnavailable) as error:
+            return error
+        if not self._earlier:
+            return provenance
+        commit = provenance.image_labels.get(REVISION_LABEL)
+        return provenance.model_copy(update={"git_commit": commit})
 
 
 @contextmanager

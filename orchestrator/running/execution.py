@@ -13,17 +13,19 @@ from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
-from orchestrator.running.availability import Availability
-from orchestrator.running.claims import false_claim
 from orchestrator.running.due import DueLaunch, due_launches
-from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
+from orchestrator.running.execute_job import (
+    ArtifactFolders,
+    Availability,
+    LaunchContext,
+    execute_job,
+)
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.job_files import JobFiles
+from orchestrator.running.job_files import JobFiles, false_claim
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
-from orchestrator.running.own_verdicts import save_skips, save_verdicts
+from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of, save_skips, save_verdicts
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store

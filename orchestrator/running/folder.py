@@ -26,8 +26,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.running.claims import false_claim
-from orchestrator.running.job_files import JobFiles
+from orchestrator.running.job_files import JobFiles, false_claim
 from orchestrator.running.record_files import (
     CompactedRecords,
     RoundFiles,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.fleet.status import FleetDiagnosis, HostStatus
+from orchestrator.commands.fleet.hosts import FleetDiagnosis, HostStatus
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program
 from orchestrator.fleet.choice import FleetHosts
@@ -155,7 +155,7 @@ class DoctorOfFleet(FleetHosts, Command):
     def execute(self) -> int:
         """Ask the hosts."""
         from orchestrator.backends.catalogue import known_backend, real_backends
-        from orchestrator.commands.fleet.status import diagnose_fleet
+        from orchestrator.commands.fleet.hosts import diagnose_fleet
         from runner.contract.errors import Unavailable
 
         backends = tuple(map(known_backend, self.backend or ())) or tuple(real_backends())
@@ -180,8 +180,7 @@ class StatusOfFleet(FleetHosts, Command):
 
     def execute(self) -> None:
         """Ask the hosts."""
-        from orchestrator.commands.fleet.hosts import open_transports, own_journal
-        from orchestrator.commands.fleet.status import fleet_status
+        from orchestrator.commands.fleet.hosts import fleet_status, open_transports, own_journal
 
         journal = own_journal()
         with open_transports(self, exclusive=False) as transports:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from analysis.regress.judgements import THRESHOLD
-from orchestrator.commands.measure.comparison import Against
 from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
+from orchestrator.commands.measure.measuring import Against
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
 from orchestrator.commands.regress.answer import (
@@ -14,7 +14,7 @@ from orchestrator.commands.regress.answer import (
 )
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import require_side
-from orchestrator.running.interleaved.folders import BothFolders
+from orchestrator.running.interleaved import BothFolders
 from orchestrator.running.observer import Observer
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
 

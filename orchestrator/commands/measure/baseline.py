@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.results.versions import VersionRecord, newest_run_of, version_records
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
-from orchestrator.running.interleaved.folders import BaselineVersion
+from orchestrator.running.interleaved import BaselineVersion
 from orchestrator.store.health.snapshots import list_snapshots
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 from pathlib import Path
 
+from analysis.results.table import Field
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verify.answer import verify_matrix
+from orchestrator.commands.measure.verify import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
@@ -20,6 +21,8 @@ from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
@@ -150,3 +153,30 @@ def other_load_of(records: Mapping[str, Record]) -> float:
     """The largest share of the CPUs that others used beside a cell."""
     loads = (record.noise_other_load or 0.0 for record in records.values())
     return max(loads, default=0.0)
+
+
+def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
+    """Print the spread of each runtime on each device, and where it is kept."""
+    if as_json:
+        print_json(
+            {path: spread.model_dump(mode="json") for path, spread in result.spreads.items()}
+        )
+        return
+    rows = [
+        (*path.split("/"), spread.processes, f"{spread.cv * 100:.1f}")
+        for path, spread in sorted(result.spreads.items())
+    ]
+    if not rows:
+        print_line("No runtime was measured, so nothing is kept.")
+        return
+    differ = Field("differ by %", right=True)
+    print_lines(("backend", "runtime", "hardware_id", "processes", differ), rows)
+    print_line()
+    print_line(
+        f"Records of one process use this for their intervals from now on; {result.path} keeps it."
+    )
+    if result.was_disturbed:
+        print_line(
+            f"Others used up to {result.other_load * 100:.0f} % of the CPUs meanwhile, which makes"
+            " processes differ by more: stop what else runs and calibrate again."
+        )

@@ -13,7 +13,7 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
 from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
+from orchestrator.running.interleaved import BaselineVersion, BothFolders, create_both
 from orchestrator.running.observer import Observer, describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
@@ -22,7 +22,7 @@ from runner.contract.errors import UsageError
 from runner.contract.job import Measure
 
 if TYPE_CHECKING:
-    from orchestrator.running.interleaved.execution import BothOutcomes
+    from orchestrator.running.interleaved import BothOutcomes
 from collections.abc import Iterator
 
 from orchestrator.system.text import plural
@@ -137,7 +137,7 @@ def _execute(
     observer: Observer,
     options: RunOptions,
 ) -> "BothOutcomes":
-    from orchestrator.running.interleaved.execution import InterleavedExecution
+    from orchestrator.running.interleaved import InterleavedExecution
 
     left = set(folders.unfinished)
     entries = (entry for entry in folders.run.run.plan.entries if entry.cell in left)

@@ -1,4 +1,4 @@
-"""The common part of `run` and `bench`: options, measurement and output."""
+"""Options of commands that measure: the baseline that a run is compared with."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.commands.measure.comparison import Against
 from orchestrator.commands.options.common import DatabaseChoice, DryRun, command_line
-from orchestrator.commands.options.verdict import RequireGrade
+from orchestrator.commands.options.verdict import RequireGrade, share
 from orchestrator.commands.program.command import Command
+from orchestrator.commands.program.completion import complete_side
 from orchestrator.commands.program.program import chosen
 from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.running.options import RunOptions
 from orchestrator.system.options import Force, Json
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.fleet.runs import FleetResult
@@ -25,6 +26,49 @@ if TYPE_CHECKING:
     from orchestrator.running.observer import Observer
 
     _End = tuple[RunResult, RegressionAnswer | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """The options of a comparison."""
+
+    compare_to: Annotated[
+        str | None,
+        typer.Option(
+            "--compare-to",
+            metavar="last|RUN|SNAPSHOT|MATRIX",
+            help="Judge the run against a baseline, as `regress --baseline` does; with"
+            " --interleave also another matrix, whose models differ.",
+            autocompletion=complete_side,
+        ),
+    ] = None
+    interleave: Annotated[
+        bool,
+        typer.Option(
+            "--interleave",
+            help="Measure the baseline's version again, side by side, in the images that its"
+            " records name.",
+        ),
+    ] = False
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            help="The least change that matters, e.g. 5%.  [default: 5%, interleaved 3%]",
+            parser=share("--threshold"),
+        ),
+    ] = None
+
+    def require_baseline(self) -> None:
+        """Refuse options of a comparison without one."""
+        if self.compare_to is None and (self.interleave or self.threshold is not None):
+            option = "--interleave" if self.interleave else "--threshold"
+            raise UsageError(
+                f"{option}: no baseline is named",
+                hint="`--compare-to last` takes the newest run that measured the same",
+            )
+
 
 _OF_VERDICTS = (".md", ".markdown", ".xml")
 """Ends of the names of files that take verdicts alone, as Markdown or JUnit."""
@@ -104,7 +148,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
     def _measure_on_fleet(self, request: "PlanRequest") -> int:
         if self.dry_run:
-            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
+            from orchestrator.commands.measure.fleet.plan import show_fleet_plan
 
             show_fleet_plan(request, self, as_json=self.json)
             return 0

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
-from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
+from orchestrator.commands.measure.pipelines.jobs import (
+    EVERYTHING,
+    MAX_JOBS,
+    RUNNER_LABELS,
+    PipelineJob,
+    Share,
+    pipeline_jobs,
+)
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.forecast import KnownSpeeds

@@ -86,7 +86,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         as_json = self.format_ == "json"
         if self.on_fleet:
             self.refuse_beside("--fleet", ("resume",))
-            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
+            from orchestrator.commands.measure.fleet.plan import show_fleet_plan
 
             show_fleet_plan(request, self, as_json=as_json)
             return
@@ -116,9 +116,12 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         )
 
     def _print_pipeline(self, request: "PlanRequest") -> None:
-        from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS
-        from orchestrator.commands.measure.pipelines.labels import parse_runner_labels, split_judge
-        from orchestrator.commands.measure.pipelines.rotation import share_of_models
+        from orchestrator.commands.measure.pipelines.jobs import (
+            MAX_JOBS,
+            parse_runner_labels,
+            share_of_models,
+            split_judge,
+        )
         from orchestrator.commands.measure.plan import plan_jobs
         from orchestrator.commands.measure.plan_words import print_jobs
 

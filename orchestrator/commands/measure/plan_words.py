@@ -107,8 +107,7 @@ def print_jobs(
         gitlab: True for GitLab.
         judge: the tags of GitLab's runner that judges.
     """
-    from orchestrator.commands.measure.pipelines.github import github_matrix
-    from orchestrator.commands.measure.pipelines.gitlab import gitlab_pipeline
+    from orchestrator.commands.measure.pipelines.files import github_matrix, gitlab_pipeline
 
     if gitlab:
         print_content(gitlab_pipeline(jobs, matrix, judge).encode())

@@ -14,9 +14,8 @@ from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph, graph_variant
-from orchestrator.running.availability import Availability
 from orchestrator.running.create import new_run_file, nothing_to_do, require_space
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions

@@ -1,8 +1,9 @@
-"""Run a matrix, or finish an earlier run: from the request to the results in the database."""
+"""Traces that the cells of a run left, and the reasons of those that are missing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,24 +19,46 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import RunExecution, devices_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.interleaved.folders import BothFolders
+from orchestrator.running.interleaved import BothFolders
 from orchestrator.running.observer import Observer, describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
-from orchestrator.running.traces import failed_traces, saved_traces
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
-from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
+from orchestrator.system.text import first_line, format_age, plural
+from runner.contract.cell import Cell
+from runner.contract.errors import EngineUnavailable, NothingToDo, StoreError, UsageError
+from runner.contract.outputs import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
+from runner.contract.plain_files import TEXT_BYTES, is_plain, read_plain_text
+from runner.contract.reasons import parse_reason
+from runner.contract.record.ids import model_id
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.run_report import RunReport
-    from orchestrator.running.interleaved.execution import BothOutcomes
-from datetime import UTC, datetime
+    from orchestrator.running.interleaved import BothOutcomes
 
-from orchestrator.system.text import format_age, plural
-from runner.contract.errors import StoreError
-from runner.contract.record.ids import model_id
+
+def saved_traces(folder: RunFolder) -> list[Path]:
+    """The traces of planned cells."""
+    paths = (path for _, path in _outputs(folder, TRACE_SUFFIX))
+    return sorted(path for path in paths if is_plain(path, TRACE_BYTES))
+
+
+def failed_traces(folder: RunFolder) -> dict[str, str]:
+    """The reasons of traces that are missing, a line each, by the id of the planned cell."""
+    outputs = _outputs(folder, NO_TRACE_SUFFIX)
+    files = {cell.id: path for cell, path in outputs if is_plain(path, TEXT_BYTES)}
+    reasons = {cell_id: parse_reason(read_plain_text(path)) for cell_id, path in files.items()}
+    return {
+        cell_id: first_line(reason_text(explanation)) for cell_id, explanation in reasons.items()
+    }
+
+
+def _outputs(folder: RunFolder, suffix: str) -> Iterator[tuple[Cell, Path]]:
+    for cell in folder.cells:
+        yield cell, output_path(folder.records / cell.job_id, cell, suffix)
 
 
 def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None) -> str | None:

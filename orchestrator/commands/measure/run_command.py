@@ -1,4 +1,4 @@
-"""`run`: measures a matrix, or finishes an earlier run; or exports the graphs that it needs."""
+"""`run` and `bench`: measure a matrix, or what options say in its place."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.commands.measure.measuring import Measuring
+from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.common import (
     MatrixChanges,
     MatrixIfAny,
@@ -20,6 +21,7 @@ from runner.contract.errors import UsageError
 if TYPE_CHECKING:
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.measure.run import ResumeRequest
+
 
 _OF_EXPORTS = ("matrix", "select", "set_", "limit", "launcher", "results", "weights_seed", "json")
 """Fields that exports use."""
@@ -124,7 +126,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
     def _export(self, request: "PlanRequest") -> int:
         from orchestrator.commands.measure.prepare import prepare_matrix
         from orchestrator.commands.measure.progress import show_progress
-        from orchestrator.commands.measure.verify.words import print_prepared
+        from orchestrator.commands.measure.verification import print_prepared
         from orchestrator.screen.streams import after_work
 
         request = replace(request, prepares=True, command=command_line())
@@ -145,3 +147,24 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         files = remove_stale_files(results, note) if self.yes else find_stale_files(results)
         print_stale_files(files, removed=self.yes, as_json=self.json)
         return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchCommand(BenchOptions, MatrixChanges, Measuring):
+    """Measure without a file: the options are the matrix. Lists take commas or repeat."""
+
+    def execute(self) -> int:
+        """Measure."""
+        _ = self.axes  # a wrong value is refused before much is imported
+        self.require_sense()
+        from orchestrator.commands.measure.request import PlanRequest
+
+        request = PlanRequest(
+            self,
+            overrides=self.overrides(),
+            select=tuple(self.select or ()),
+            limit=self.limit,
+            results=self.results,
+            options=self.alone(),
+        )
+        return self.measure(request)

@@ -235,8 +235,11 @@ class DoctorCommand(Command):
         return 0
 
     def _calibrate(self) -> int:
-        from orchestrator.commands.measure.calibrate import CalibrateRequest, calibrate
-        from orchestrator.commands.measure.calibration_words import print_calibration
+        from orchestrator.commands.measure.calibrate import (
+            CalibrateRequest,
+            calibrate,
+            print_calibration,
+        )
         from orchestrator.commands.measure.progress import show_progress
         from orchestrator.screen.streams import after_work
 

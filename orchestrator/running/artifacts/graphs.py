@@ -9,16 +9,16 @@ from typing import NamedTuple
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts.adoption import (
+from orchestrator.running.artifacts.cache import (
+    ArtifactCache,
     reason_in,
     refusals_left,
     shapes_left,
     take_graph,
+    versions_of,
 )
-from orchestrator.running.artifacts.cache import ArtifactCache, versions_of
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
-from orchestrator.running.launch.deadline import OWN_SHAPES
+from orchestrator.running.execute_job import Availability, LaunchContext
+from orchestrator.running.launch_limits import OWN_SHAPES
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell

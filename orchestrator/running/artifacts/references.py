@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import get_args
 
 from orchestrator.planning.memory import shortage
-from orchestrator.running.artifacts.adoption import (
+from orchestrator.running.artifacts.cache import (
+    ARTIFACT_BACKEND,
+    ArtifactCache,
     is_reference,
     reason_in,
     reference_names,
     take_file,
+    versions_of,
 )
-from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache, versions_of
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of
 from runner.contract.cell import Cell, Precision

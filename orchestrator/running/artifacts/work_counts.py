@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.text import escape_control_line

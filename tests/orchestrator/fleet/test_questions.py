@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.commands.fleet.group_command import print_hosts
-from orchestrator.commands.fleet.status import host_states
+from orchestrator.commands.fleet.hosts import host_states
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
     Beat,

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job, launch_job
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch.launch import Launch
+from orchestrator.running.launch import Launch
 from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, StoreError
 from runner.contract.job import Job, Limits, Provenance

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.commands.measure.run import failed_traces, saved_traces
 from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import new_run_id, read_run_file
-from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store.records.validate import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError, UsageError

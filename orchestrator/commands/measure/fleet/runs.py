@@ -8,8 +8,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from orchestrator.backends.catalogue import real_backends
-from orchestrator.commands.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
-from orchestrator.commands.fleet.status import diagnose_fleet
+from orchestrator.commands.fleet.hosts import (
+    ReachedFleet,
+    diagnose_fleet,
+    open_fleet,
+    own_journal,
+    reach,
+)
 from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.commands.measure.plan import run_source
 from orchestrator.commands.measure.replay.answer import (
@@ -21,13 +26,13 @@ from orchestrator.commands.measure.replay.answer import (
 )
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.commands.measure.verify.answer import (
+from orchestrator.commands.measure.verification import verification_of
+from orchestrator.commands.measure.verify import (
     VerifyRequest,
     VerifyResult,
     require_writable,
     verification_plan,
 )
-from orchestrator.commands.measure.verify.verification import verification_of
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import UnitWork

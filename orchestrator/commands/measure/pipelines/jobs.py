@@ -1,5 +1,6 @@
-"""The jobs of a CI pipeline: the cells of each, its runner's labels, its launcher, its time."""
+"""The jobs of a CI pipeline: the cells of each, its runner, its time; models in shares."""
 
+import hashlib
 import heapq
 import math
 import re
@@ -10,11 +11,75 @@ from fnmatch import translate
 from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
-from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
 from runner.contract.cell import Backend
-from runner.contract.errors import UsageError
+from runner.contract.errors import UsageError, suggest
+
+_SHARE = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of several shares of all models; a model stays in its share whatever joins the matrix."""
+
+    number: int
+    """From 1."""
+    shares: int
+
+    def keeps(self, model: str) -> bool:
+        """True if that model is in this share."""
+        digest = hashlib.sha256(model.encode()).digest()
+        return int.from_bytes(digest[:8]) % self.shares == self.number - 1
+
+
+EVERYTHING = Share(1, 1)
+
+
+def share_of_models(text: str | None) -> Share:
+    """The share in the words of `--share`, `NUMBER/SHARES`; all of it for None."""
+    if text is None:
+        return EVERYTHING
+    parts = _SHARE.fullmatch(text)
+    if parts is None or int(parts[1]) > int(parts[2]):
+        raise UsageError(
+            f"--share: {text!r} is not NUMBER/SHARES with a number from 1 to that of shares",
+            hint="e.g. --share 3/7 on the third of seven nights",
+        )
+    return Share(int(parts[1]), int(parts[2]))
+
+
+RUNNER_LABELS: Mapping[Backend, Sequence[str]] = {
+    backend: spec.runner_labels for backend, spec in CATALOGUE.items()
+}
+"""Labels of the self-hosted runners where nobody says others."""
+_JUDGE = "judge="
+
+
+def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]:
+    """The labels of all backends, those of `BACKEND=LABEL,LABEL` in place of our own."""
+    labels = dict(RUNNER_LABELS)
+    known: dict[str, Backend] = {str(backend): backend for backend in CATALOGUE}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        words = [word.strip() for word in listed.split(",")]
+        if not equals or not all(words):
+            raise UsageError(
+                f"--runs-on: {text!r} is not BACKEND=LABEL,LABEL",
+                hint="e.g. --runs-on cpu=self-hosted,bench1",
+            )
+        if name not in known:
+            raise UsageError(f"--runs-on: backend {name!r} is unknown{suggest(name, known)}")
+        labels[known[name]] = words
+    return labels
+
+
+def split_judge(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The texts about backends, and the labels of `judge=LABEL,LABEL`, where results are judged."""
+    judging = [text for text in texts if text.startswith(_JUDGE)]
+    labels = [word.strip() for text in judging for word in text.removeprefix(_JUDGE).split(",")]
+    return [text for text in texts if text not in judging], [label for label in labels if label]
+
 
 KeyT = TypeVar("KeyT")
 

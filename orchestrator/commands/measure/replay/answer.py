@@ -19,9 +19,8 @@ from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.given import ChosenImage
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import ChosenImage, RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
 from orchestrator.store.query.results import Measurement, newest_run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.browser.command import (
+from orchestrator.commands.measure.browser_command import (
     GraphFolders,
     PageGraphs,
     gather_graphs,

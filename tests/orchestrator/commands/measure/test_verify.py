@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.verify.answer import require_writable, verify_matrix
-from orchestrator.commands.measure.verify.verification import (
+from orchestrator.commands.measure.verification import (
     load_verification,
     save_verification,
     verdict_table,
     verification_of,
     verify_record,
 )
+from orchestrator.commands.measure.verify import require_writable, verify_matrix
 from orchestrator.planning.expand import expand
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets

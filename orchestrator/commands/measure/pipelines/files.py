@@ -1,4 +1,4 @@
-"""A plan as a child pipeline of GitLab: jobs that measure, one that judges, one that remembers."""
+"""A plan as GitHub's `strategy.matrix`, or as a child pipeline of GitLab."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,6 +7,26 @@ from typing import Any
 import yaml
 
 from orchestrator.commands.measure.pipelines.jobs import PipelineJob
+
+
+def github_matrix(jobs: Sequence[PipelineJob]) -> dict[str, Any]:
+    """One entry per job: its name, its runner's labels, the globs of its cells and its time."""
+    return {"include": [_entry(job) for job in jobs]}
+
+
+def _entry(job: PipelineJob) -> dict[str, Any]:
+    return {
+        "job": job.name,
+        "backends": list(job.backends),
+        "runs-on": list(job.runner.labels),
+        "launcher": job.runner.launcher,
+        "extras": ",".join(job.extras),
+        "select": list(job.select),
+        "cells": job.cells,
+        "estimate_minutes": job.estimate_minutes,
+        "timeout-minutes": job.timeout_minutes,
+    }
+
 
 _PACKAGE = '"${ACCELMATRIX_PACKAGE:-accelmatrix}"'
 _BUNDLES = "bundles"

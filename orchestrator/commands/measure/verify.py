@@ -11,7 +11,7 @@ from typing import Any, get_args
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verify.verification import Verification, verification_of
+from orchestrator.commands.measure.verification import Verification, verification_of
 from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
