@@ -4,15 +4,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
 
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
 from orchestrator.fleet.host import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
-from orchestrator.fleet.orders import OrderBook, StandingOrder, UnitWork
+from orchestrator.fleet.orders import FleetObserver, OrderBook, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
-from orchestrator.fleet.progress import FleetObserver
 from orchestrator.fleet.talk import (
     FAREWELL_S,
     SILENCE_S,
@@ -26,7 +25,7 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of, save_skips, save_verdicts
+from orchestrator.running.outcome import FAILURES, RunOutcome, end_run, save_skips, save_verdicts
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import (
@@ -114,7 +113,11 @@ class FleetExecution:
         except BaseException:
             self._break_off()
             raise
-        return [self._end(folder) for folder in self._folders]
+        troubles = tuple(self._troubles.values())
+        return [
+            end_run(folder, self._database(folder), troubles, self._observer)
+            for folder in self._folders
+        ]
 
     def _measure(self) -> None:
         while True:
@@ -282,12 +285,15 @@ class FleetExecution:
         """Give the cells of a unit that no host will do a verdict, with the reason."""
         work = self._work[given_up.unit.id]
         was_lost = given_up.unit.losses > 0 and not self._stopped
+        explanation = reason("said", text=given_up.reason)
         if not was_lost and not self._stopped:
             fault = self._faults.get(work.unit.id) or self._faults.get("")
-            self._note_trouble(type(fault or Unavailable(""))(given_up.reason))
+            trouble = type(fault or Unavailable(""))(given_up.reason)
+            if str(trouble) not in self._troubles:
+                self._troubles[str(trouble)] = trouble
+                self._observer.note(error_text(trouble), explanation)
         left = [cell for cell in work.cells if work.folder.record_of(cell) is None]
         status: Status = "lost" if was_lost else "unavailable"
-        explanation = reason("said", text=given_up.reason)
         save_verdicts(work.folder, self._observer, left, status, explanation)
 
     def _note_fault(self, standing: StandingOrder, message: Refused | Declined) -> None:
@@ -296,11 +302,6 @@ class FleetExecution:
         text = f"{standing.host}: {message.reason}"
         self._faults[standing.work.unit.id] = self._faults[""] = kind(text)
         self._observer.note(f"{text}; {message.hint}" if message.hint else text)
-
-    def _note_trouble(self, error: BenchError) -> None:
-        if str(error) not in self._troubles:
-            self._troubles[str(error)] = error
-            self._observer.note(error_text(error))
 
     def _break_off(self) -> None:
         """End every order within seconds, at once if asked again; what arrived is merged."""
@@ -321,7 +322,7 @@ class FleetExecution:
                 self._journal.end(host, None)
             for folder in self._folders:
                 with suppress(StoreError):
-                    self._merge(folder)
+                    merge_run(folder, self._database(folder))
 
     def _hear_out(self, heard: Heard) -> None:
         """Take what still arrives from a host that was told to end."""
@@ -334,12 +335,5 @@ class FleetExecution:
         with suppress(DamagedFile):
             standing.arrivals.take(heard.message, heard.body)
 
-    def _merge(self, folder: RunFolder) -> Any:
-        return merge_run(folder, self._options.database or folder.database)
-
-    def _end(self, folder: RunFolder) -> RunOutcome:
-        merged = self._merge(folder)
-        outcome = outcome_of(folder, merged, tuple(self._troubles.values()))
-        if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
-            self._observer.note(merged.faults)
-        return outcome
+    def _database(self, folder: RunFolder) -> Path:
+        return self._options.database or folder.database

@@ -20,6 +20,7 @@ from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Phase
 
 MARK = b"AMX1"
@@ -188,6 +189,8 @@ class Noted(Frozen):
 
     kind: Literal["noted"] = "noted"
     text: str
+    reason: Reason | None = None
+    """The reason of a verdict that it tells."""
 
 
 class Building(Frozen):

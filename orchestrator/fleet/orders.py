@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from queue import Queue
+from typing import Protocol
 
 from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.messages import (
@@ -71,7 +72,7 @@ class OrderArrivals:
     def take(self, message: ToDriver, body: bytes) -> None:
         """Take one message of the order's progress."""
         if isinstance(message, Noted):
-            self._observer.note(message.text)
+            self._observer.note(message.text, message.reason)
         elif isinstance(message, Building):
             self._observer.image_step(message.line)
         elif isinstance(message, Launched):
@@ -259,3 +260,15 @@ class OrderBook:
             yield frame_of(shared, content)
             sent.add(shared)
         yield frame_of(order, run_file_text(run).encode())
+
+
+class FleetObserver(Observer, Protocol):
+    """Is told about a run's progress, host by host."""
+
+    def on_host(self, host: str) -> Observer:
+        """The observer of what happens on this host."""
+        ...
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """The order that this host had is over; a fault says why it was lost."""
+        ...

@@ -31,7 +31,6 @@ class Calibration(Frozen):
     """The content of `calibration.json`."""
 
     hosts: dict[str, dict[str, ProcessSpread]] = Field(default_factory=dict)
-    """The spreads of each machine, by the id of the machine and by path and device."""
 
 
 def spread_key(cell: Cell, hardware_id: str) -> str:
@@ -40,7 +39,6 @@ def spread_key(cell: Cell, hardware_id: str) -> str:
 
 
 def spreads_of_path(spreads: Spreads, cell: Cell) -> dict[str, ProcessSpread]:
-    """The spreads of the cell's path, by the `hardware_id` of the machine with each device."""
     path = _path(cell)
     return {
         key.removeprefix(path): spread for key, spread in spreads.items() if key.startswith(path)
@@ -52,20 +50,12 @@ def _path(cell: Cell) -> str:
 
 
 def read_spreads(results: Path, host: str | None) -> Spreads:
-    """The spreads of this machine; none if nobody calibrated it.
-
-    Raises:
-        StoreError: there is a file, and it cannot be read or is no calibration.
-    """
+    """The spreads of this machine; none if nobody calibrated it."""
     return _of_devices(_read(results).hosts.get(host or "", {}))
 
 
 def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
-    """Keep these spreads beside those of other paths, devices and machines; returns the file.
-
-    Raises:
-        StoreError: the file system refused, or what lies there is no calibration.
-    """
+    """Keep these spreads beside those of other paths, devices and machines; returns the file."""
     hosts = _read(results).hosts
     hosts[host] = {**_of_devices(hosts.get(host, {})), **spreads}
     path = results / CALIBRATION_NAME

@@ -42,12 +42,7 @@ def create_run(
 ) -> RunFolder:
     """Make the folder of a new run.
 
-    Args:
-        plan: its cells.
-        source: where the plan came from.
-        results: the folder of all runs.
-        options: its options.
-        changes: what `run.json` has besides, such as the `group_id` of a run on a fleet.
+    `changes` is what `run.json` has besides, such as the `group_id` of a run on a fleet.
 
     Raises:
         NothingToDo: no cell of the plan would run.
@@ -60,7 +55,6 @@ def create_run(
 
 
 def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:
-    """Insist that a run of this plan can begin."""
     if not options.scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
         raise StoreError(
             "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
@@ -123,12 +117,7 @@ def reopen_run(
 
 
 def require_resumable(folder: RunFolder, source: RunSource, database: Path | None = None) -> None:
-    """Insist that what the run has left can be measured.
-
-    Raises:
-        UsageError: the matrix named with it is another one.
-        StoreError: its folder or the database cannot be used.
-    """
+    """Insist that what the run has left can be measured."""
     if source.matrix is not None and source.matrix != folder.run.matrix:
         raise UsageError(
             f"{source.matrix_path}: differs from the matrix of run {folder.run.run_id}",
@@ -168,11 +157,7 @@ def nothing_to_do(plan: Plan) -> NothingToDo:
 
 
 def require_space(path: Path) -> None:
-    """Refuse to begin where the records would not fit.
-
-    Raises:
-        StoreError: less than 64 MiB are free.
-    """
+    """Refuse to begin where the records would not fit."""
     absolute = path.absolute()
     existing = next(folder for folder in (absolute, *absolute.parents) if folder.exists())
     free = shutil.disk_usage(existing).free

@@ -41,15 +41,10 @@ _POLL_S = 0.5
 
 
 class Availability:
-    """The answers of one launcher, backend by backend."""
+    """What jobs of each backend execute in, asked once; a refusal is remembered."""
 
     def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
-        """The answers of a launcher.
-
-        Args:
-            launcher: where jobs execute.
-            earlier: True if it is given images of an earlier version, whose commit is their own.
-        """
+        """`earlier` images of the launcher are of another version, whose commit is their own."""
         self._launcher = launcher
         self._earlier = earlier
         self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
@@ -71,7 +66,6 @@ class Availability:
         return answer
 
     def give_up(self, backend: Backend, error: BenchError) -> None:
-        """From now on refuse the backend with this error."""
         self._answers[backend] = error
 
     def comes_back(self, backend: Backend, patience_s: float) -> bool:
@@ -125,7 +119,6 @@ def _put_back(path: Path, content: bytes | None) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a file; None if there is none, or none that may be read."""
     try:
         return read_plain(path, RECORD_BYTES)
     except (OSError, DamagedFile):
@@ -144,7 +137,6 @@ class LaunchContext:
     folder: RunFolder
     observer: Observer
     clock: Callable[[], float] = time.monotonic
-    """Seconds that never go backwards."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +144,7 @@ class ArtifactFolders:
     """Folders of what other jobs have made, which the runner only reads."""
 
     references: Path | None = None
-    """References that outputs are verified against."""
     graphs: Path | None = None
-    """Prepared graphs."""
 
 
 _NONE = ArtifactFolders()
@@ -164,11 +154,6 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
     Every launch leaves at least one cell less to visit, so this ends.
-
-    Args:
-        job: its cells, and which of their rounds this is.
-        context: everything that launches need.
-        artifacts: folders that the runner reads.
     """
     folder, observer = context.folder, context.observer
     job_ends = context.clock() + job_limit_s(job)
@@ -196,11 +181,7 @@ def launch_job(
 ) -> Launch:
     """Launch the job once, wait for its end, and remove what it was killed at writing.
 
-    Args:
-        job: its cells, and which of their rounds this is.
-        task: the files that it reads, and the folder that it writes to.
-        context: everything that launches need.
-        job_ends: the clock's time at which the job as a whole ends; None for a job's only launch.
+    `job_ends` is the clock's time at which the job as a whole ends; None for a job's only launch.
     """
     launch, clock = Launch(job), context.clock
     try:

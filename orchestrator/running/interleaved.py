@@ -1,36 +1,35 @@
 """Two runs whose launches take turns: a run, and the baseline that it is compared with."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Self
 
-from analysis.regress.pairing import is_baseline_first, looks_from, pairs_to_take
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
-from orchestrator.running.due import DueLaunch, drop_foreign_rounds, due_launches
-from orchestrator.running.execution import RunExecution
+from orchestrator.running.execution import (
+    DueLaunch,
+    RunExecution,
+    drop_foreign_rounds,
+    due_launches,
+)
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.observer import BaselineObserver, Observer
+from orchestrator.running.observer import Observer, PassingObserver
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import (
-    Interleaving,
-    RecordedVersion,
-    RunFile,
-    RunSource,
-    new_run_id,
-)
+from orchestrator.running.run_file import Interleaving, RecordedVersion, RunSource, new_run_id
+from orchestrator.screen.words.reasons import reason_text
 from runner.contract.cell import Cell
-from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.errors import NothingToDo
+from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.contract.reasons import ReasonCode, reason
+from runner.contract.reasons import Reason, ReasonCode, reason
 from runner.contract.record.record import Record
 from runner.contract.rounds import read_rounds
 
@@ -57,19 +56,6 @@ class BothFolders:
     baseline: RunFolder
 
     @classmethod
-    def create(cls, results: Path, run: RunFile) -> Self:
-        """Make both folders.
-
-        The run's, which names the baseline in full, comes first: if nothing more is made, opening
-        it makes the other one.
-
-        Raises:
-            UsageError: the plan is too large.
-            StoreError: the results folder cannot be written.
-        """
-        return cls(RunFolder.create(results, run), RunFolder.create(results, _baseline_of(run)))
-
-    @classmethod
     def open(cls, results: Path, folder: RunFolder) -> Self | None:
         """The folder of either run with that of the other; None for a run that stands alone.
 
@@ -81,31 +67,22 @@ class BothFolders:
             folder = RunFolder.open(results, version.compared)
         if folder.run.interleaving is None:
             return None
-        baseline = _baseline_of(folder.run)
+        baseline = folder.run.interleaving.baseline
         if (results / baseline.run_id).exists():
             return cls(folder, RunFolder.open(results, baseline.run_id))
         return cls(folder, RunFolder.create(results, baseline))
 
     def require_left(self, source: RunSource, database: Path | None = None) -> None:
-        """Insist that both have cells left, and that these can be measured.
-
-        Raises:
-            UsageError: the matrix named with them is another one.
-            NothingToDo: they have a verdict for every cell; if they were killed before these were
-                in the database, they are now.
-            StoreError: a folder or the database cannot be used.
-        """
+        """Insist that both have cells left, and that these can be measured."""
         require_resumable(self.run, source, database)
-        if self.unfinished:
+        if self.unfinished():
             return
         for folder in (self.baseline, self.run):
             merge_run(folder, database or folder.database).require_complete()
         ids = f"run {self.run.run.run_id} and its baseline {self.baseline.run.run_id}"
         raise NothingToDo(f"{ids} have a verdict for each of their cells")
 
-    @property
     def unfinished(self) -> list[Cell]:
-        """The cells that one of both has left, in the plan's order."""
         left = {*self.run.unfinished(), *self.baseline.unfinished()}
         return [cell for cell in self.run.cells if cell in left]
 
@@ -118,14 +95,7 @@ def create_both(
     version: BaselineVersion,
     threshold: float,
 ) -> BothFolders:
-    """Make the folders of a run and of its baseline: same cells, lengths, limits and seeds.
-
-    Models are those of the plan, where the version has no others.
-
-    Raises:
-        NothingToDo: no cell of the plan would run.
-        StoreError: the results folder cannot be written or is nearly full.
-    """
+    """Make the folders of a run and of its baseline: same cells, lengths, limits and seeds."""
     require_runnable(plan, results, options)
     first = new_run_file(plan, source, results, options)
     run_id = new_run_id(results, first.run_id)
@@ -141,15 +111,9 @@ def create_both(
     untraced = replace(first.options, trace=False)
     baseline = first.model_copy(update={"plan": to_run, "options": untraced, "version": recorded})
     turns = Interleaving(baseline=baseline, threshold=threshold)
-    return BothFolders.create(
-        results, first.model_copy(update={"run_id": run_id, "interleaving": turns})
-    )
-
-
-def _baseline_of(run: RunFile) -> RunFile:
-    if run.interleaving is None:
-        raise UsageError(f"run {run.run_id} stands alone")
-    return run.interleaving.baseline
+    run = first.model_copy(update={"run_id": run_id, "interleaving": turns})
+    # The run's own folder first: it names the baseline in full, so that `open` can make the other.
+    return BothFolders(RunFolder.create(results, run), RunFolder.create(results, baseline))
 
 
 @dataclass(frozen=True)
@@ -165,11 +129,6 @@ class BothOutcomes:
         return self.run.exit_code or self.baseline.exit_code
 
     def require_complete(self) -> None:
-        """Insist that the database has a sound verdict of each cell of both.
-
-        Raises:
-            StoreError: it lacks some, and neither engine nor image is the reason that goes before.
-        """
         self.run.require_complete()
         self.baseline.require_complete()
 
@@ -186,15 +145,6 @@ class InterleavedExecution:
         *,
         memory_bytes: int | None = None,
     ) -> None:
-        """The execution of what both folders have left.
-
-        Args:
-            folders: those of the run and of its baseline.
-            launchers: where the jobs of the run execute, and those of the baseline.
-            observer: is told of the progress.
-            options: database, budget and when to stop; the rest is the folders' own.
-            memory_bytes: host memory that a job may use without limits; None if nobody knows.
-        """
         assert folders.run.run.interleaving is not None
         self._threshold = folders.run.run.interleaving.threshold
         self._observer = observer
@@ -205,31 +155,29 @@ class InterleavedExecution:
                 (folders.run, folders.baseline), launchers, (observer, beside), strict=True
             )
         )
-        self._both = (self._run, self._baseline)
+        self._sides = ((self._run, self._baseline), (self._baseline, self._run))
 
     def run(self) -> BothOutcomes:
         """Measure what both still miss; merge all there is, also when interrupted."""
         with self._run.occupied():
             try:
-                for side in self._both:
+                for side, _ in self._sides:
                     side.begin()
-                self._drop_foreign()
+                for side, _ in self._sides:
+                    for planned in planned_jobs(side.folder.run.plan):
+                        drop_foreign_rounds(
+                            planned, side.folder, side.environment, self._observer.note
+                        )
                 self._even_out(self._baseline.folder.cells)
                 folder, environment = self._run.folder, self._run.environment
                 for due in due_launches(folder, environment, self._observer.note):
                     self._measure(due)
             except BaseException:
-                for side in self._both:
+                for side, _ in self._sides:
                     side.keep()
                 raise
             baseline = self._baseline.end()
             return BothOutcomes(self._run.end(), baseline)
-
-    def _drop_foreign(self) -> None:
-        """Drop rounds of both that ran in another environment than those to come will."""
-        for side in self._both:
-            for planned in planned_jobs(side.folder.run.plan):
-                drop_foreign_rounds(planned, side.folder, side.environment, self._observer.note)
 
     def _even_out(self, cells: Iterable[Cell]) -> None:
         """Leave whole pairs alone: what one side has beyond the other is measured anew, in pairs.
@@ -238,16 +186,16 @@ class InterleavedExecution:
         what it has.
         """
         for cell in cells:
-            records = [side.folder.record_of(cell) for side in self._both]
+            records = [side.folder.record_of(cell) for side, _ in self._sides]
             if None not in records:
                 continue
-            for side, other, record in self._with_fellows(records):
+            for (side, other), record in zip(self._sides, records, strict=True):
                 if record is not None and record.status != "ok":
                     self._end_beside(other, cell, record)
                 elif record is not None:
                     side.folder.forget([cell])
-            counts = [side.folder.rounds.count(cell) for side in self._both]
-            for side in self._both:
+            counts = [side.folder.rounds.count(cell) for side, _ in self._sides]
+            for side, _ in self._sides:
                 if side.folder.record_of(cell) is None:
                     side.folder.rounds.drop([cell], kept=min(counts))
 
@@ -255,8 +203,8 @@ class InterleavedExecution:
         """Launch one pair, or one for the cells that it ends and one for the others."""
         self._even_out(due.cells)
         if explanation := self._run.stop_reason() or self._baseline.stop_reason():
-            for side in self._both:
-                side.stop(due, explanation)
+            for side, _ in self._sides:
+                side.break_off(due, explanation)
             return
         groups: dict[int, list[Cell]] = {}
         for cell in due.cells:
@@ -266,49 +214,33 @@ class InterleavedExecution:
 
     def _pairs_planned(self, cell: Cell, pair: int) -> int:
         """The number of pairs that the cell takes, by those before this one."""
-        measure = self._run.folder.run.plan.measure[cell.backend]
-        after, before = (self._logarithms(side.folder, cell, pair - 1) for side in self._both)
-        return pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
+        from analysis.regress.pairing import looks_from, pairs_to_take
 
-    def _logarithms(self, folder: RunFolder, cell: Cell, rounds: int) -> list[float]:
-        """The logarithms of the times of a sample by the medians of the cell's first rounds."""
-        results = read_rounds(folder.out(cell.job_id), cell, rounds)
-        return [
-            math.log(max(1.0, median(result.durations_ns)) * len(result.durations_ns))
-            - math.log(max(1, result.samples))
-            for result in results
-        ]
+        measure = self._run.folder.run.plan.measure[cell.backend]
+        after, before = (_logarithms(side.folder, cell, pair - 1) for side, _ in self._sides)
+        return pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
 
     def _launch_pair(self, due: DueLaunch, pairs: int) -> None:
         """Launch a round on both sides; a cell that ends on one side ends on the other as well."""
+        from analysis.regress.pairing import is_baseline_first  # needs the extra `analysis`
+
         left = due
-        for side in self._order(due.round):
+        for side, other in self._sides[::-1] if is_baseline_first(due.round) else self._sides:
             if not left.cells:
                 return
             if side is self._baseline:
                 self._run.make_artifacts(left)  # the baseline's image may know no such versions
             side.launch(left, pairs)
-            ended = {cell: record for cell in left.cells if (record := _failure(side, cell))}
-            for cell, record in ended.items():
-                self._end_beside(self._fellow(side), cell, record)
+            records = {cell: side.folder.record_of(cell) for cell in left.cells}
+            for cell, record in records.items():
+                if record is not None and record.status != "ok":
+                    self._end_beside(other, cell, record)
+            ended = {cell for cell, record in records.items() if record and record.status != "ok"}
             left = replace(left, cells=tuple(cell for cell in left.cells if cell not in ended))
         for cell in left.cells:
-            records = [side.folder.record_of(cell) for side in self._both]
-            for _, other, record in self._with_fellows(records):
-                if record is not None and other.folder.record_of(cell) is None:
+            for side, other in self._sides:
+                if (record := side.folder.record_of(cell)) is not None:
                     self._end_beside(other, cell, record)
-
-    def _order(self, pair: int) -> tuple[RunExecution, ...]:
-        return self._both[::-1] if is_baseline_first(pair) else self._both
-
-    def _fellow(self, side: RunExecution) -> RunExecution:
-        return self._baseline if side is self._run else self._run
-
-    def _with_fellows(
-        self, records: Iterable[Record | None]
-    ) -> Iterator[tuple[RunExecution, RunExecution, Record | None]]:
-        for side, record in zip(self._both, records, strict=True):
-            yield side, self._fellow(side), record
 
     def _end_beside(self, side: RunExecution, cell: Cell, record: Record) -> None:
         """End a cell by the rounds that it has, since it has ended on the other side."""
@@ -320,7 +252,36 @@ class InterleavedExecution:
         side.break_off(DueLaunch((cell,), done + 1), reason(code, status=status), "read_why")
 
 
-def _failure(side: RunExecution, cell: Cell) -> Record | None:
-    """The record of a cell that did not end well; None if it did, or goes on."""
-    record = side.folder.record_of(cell)
-    return record if record is not None and record.status != "ok" else None
+def _logarithms(folder: RunFolder, cell: Cell, rounds: int) -> list[float]:
+    """The logarithms of the times of a sample by the medians of the cell's first rounds."""
+    results = read_rounds(folder.out(cell.job_id), cell, rounds)
+    return [
+        math.log(max(1.0, median(result.durations_ns)) * len(result.durations_ns))
+        - math.log(max(1, result.samples))
+        for result in results
+    ]
+
+
+class BaselineObserver(PassingObserver):
+    """Passes on the progress of a baseline, whose cells are counted as those of the run."""
+
+    _job: Job | None = None
+
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        super().note(f"baseline: {text}", reason)
+
+    def image_step(self, line: str) -> None:
+        """Drop the event."""
+
+    def job_started(self, job: Job) -> None:
+        self._job = job
+        super().job_started(job.model_copy(update={"id": f"{job.id} of the baseline"}))
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Pass it on as one more round; what did not end well is noted."""
+        if record.status != "ok":
+            text = reason_text(record.ending) if record.ending else ""
+            line = f"{cell.id}: {record.status}: {text.partition(chr(10))[0]}"
+            self.note(line, record.ending)
+        elif self._job is not None:
+            self.cell_visited(cell, self._job)

@@ -31,14 +31,12 @@ class JobFiles:
         self._known: defaultdict[str, list[Job | None]] = defaultdict(list)
 
     def write(self, job: Job) -> Path:
-        """Write what the next attempt is given; returns the file."""
         path = self._path(job.id, self._attempts(job.id) + 1)
         with translate_os_errors(path):
             write_atomic(path, job.model_dump_json())
         return path
 
     def last_provenance(self, job_id: str) -> Provenance | None:
-        """That of the job's latest attempt; None before the first one."""
         job = self._read(job_id, self._attempts(job_id))
         return None if job is None else job.provenance
 
@@ -56,7 +54,6 @@ class JobFiles:
             return None
 
     def _attempts(self, job_id: str) -> int:
-        """The number of the last attempt; 0 before the first one."""
         return next(
             attempt for attempt in count() if not os.path.lexists(self._path(job_id, attempt + 1))
         )
@@ -73,11 +70,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def false_claim(record: Record, cell: Cell, jobs: Sequence[Job]) -> str | None:
     """The first thing that a record says and that is not so; None if there is none.
 
-    Args:
-        record: a record of this cell, by its ids and axes.
-        cell: the cell as it was planned.
-        jobs: what may have made it; the record must agree with one of them. Without any, its ids
-            alone are looked at.
+    The record must agree with one of these jobs, which may have made it. Without any, its ids alone
+    are looked at.
     """
     faults = [next(_contradictions(record, cell, job), None) for job in jobs]
     if faults and None not in faults:

@@ -108,12 +108,7 @@ class ProgressEvent:
 
 
 def read_event(line: str, cells: Mapping[str, Cell]) -> ProgressEvent | None:
-    """The event that the line tells; None for every other text.
-
-    Args:
-        line: anything.
-        cells: the job's cells by id; lines about others tell nothing.
-    """
+    """The event that the line tells about one of these cells; None for every other text."""
     event = _fields(line)
     kind = _KINDS.get(_text(event, "event"))
     phase = _PHASES.get(_text(event, "phase"))
@@ -146,7 +141,6 @@ _LOOKS = 3
 def follow_launch(
     execution: TaskExecution, progress: "LaunchProgress", deadline: Deadline, quota: QuotaWatch
 ) -> None:
-    """Read progress until the launch ends; end it when it takes too long, or writes too much."""
     launch = progress.launch
     while launch.stopped is None:
         try:
@@ -186,7 +180,6 @@ class LaunchProgress:
         self, launch: Launch, folder: RunFolder, observer: Observer, deadline: Deadline
     ) -> None:
         self.launch = launch
-        """The launch, with the phase and the cell that it says it is in."""
         self._folder = folder
         self._observer = observer
         self._deadline = deadline
@@ -195,7 +188,6 @@ class LaunchProgress:
         self._looks: Counter[Cell] = Counter()
 
     def note(self, line: str) -> None:
-        """Note what a progress line says; others mean nothing."""
         event = read_event(line, self._cells)
         if event is None:
             return

@@ -29,7 +29,6 @@ class Step(NamedTuple):
 
 
 def loads_of(job: Job) -> int:
-    """The number of times that a launch of the job may load its model."""
     if job.purpose == "prepare":
         return WAYS_OF_EXPORTING * (len(job.cells) + OWN_SHAPES)
     return 1
@@ -45,13 +44,6 @@ class Deadline:
     """The deadline of one launch."""
 
     def __init__(self, job: Job, clock: Callable[[], float], job_ends: float) -> None:
-        """The deadline of a launch that begins now.
-
-        Args:
-            job: the job that is launched.
-            clock: seconds that never go backwards.
-            job_ends: the clock's time at which the job as a whole ends.
-        """
         self._timeout_s = job.timeout_s
         self._clock = clock
         self._job_ends = job_ends
@@ -61,7 +53,6 @@ class Deadline:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the launch has taken too long; 0 if it has."""
         return max(0.0, min(self._step_ends, self._job_ends) - self._clock())
 
     @property
@@ -93,9 +84,7 @@ class OutputQuota:
     """Limits of what a job may leave in its output folder, at any moment."""
 
     most_bytes: int
-    """Bytes of all files together."""
     most_files: int
-    """Files and folders."""
 
     @classmethod
     def of(cls, job: Job) -> "OutputQuota":
@@ -125,7 +114,6 @@ class QuotaWatch:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the next look."""
         return max(0.0, self._next_look - self._clock())
 
     def excess(self) -> Reason | None:

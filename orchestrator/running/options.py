@@ -23,7 +23,6 @@ class ChosenImage:
 
     backend: Backend
     reference: str
-    """Its name with its registry, and a tag or a digest."""
 
     def __post_init__(self) -> None:
         if not _REFERENCE.fullmatch(self.reference) or len(self.reference) > _LONGEST_REFERENCE:
@@ -31,11 +30,6 @@ class ChosenImage:
 
     @classmethod
     def parse(cls, word: str) -> "ChosenImage":
-        """The image in a word of `--image`, `BACKEND=REFERENCE`.
-
-        Raises:
-            UsageError: there is no such backend, it uses no image, or that is no name of one.
-        """
         from orchestrator.backends.catalogue import CATALOGUE, real_backends
 
         name, _, reference = word.partition("=")
@@ -65,7 +59,6 @@ class Label(NamedTuple):
 
     @classmethod
     def parse(cls, word: str) -> "Label":
-        """The label in a word of `--label`, `KEY=VALUE`."""
         key, separator, value = word.partition("=")
         if not separator or not _KEY.fullmatch(key):
             raise UsageError(
@@ -109,7 +102,6 @@ _LARGEST_SEED = 2**63 - 1
 
 
 def _set_variables(names: list[str] | None) -> list[str]:
-    """The names of variables that our environment has."""
     if not names:
         return []
     from orchestrator.launchers.environment import set_variables
@@ -224,11 +216,7 @@ class RunOptions:
 
     @property
     def purpose(self) -> Literal["measure", "verify", "time"]:
-        """The purpose of its jobs: cells are timed, verified or both.
-
-        Raises:
-            UsageError: neither is asked for.
-        """
+        """The purpose of its jobs: cells are timed, verified or both."""
         if self.verify_only and self.no_verify:
             raise UsageError(
                 "--verify-only and --no-verify leave nothing to do together",
@@ -238,7 +226,6 @@ class RunOptions:
 
     @property
     def images(self) -> dict[Backend, str]:
-        """The references of chosen images, by backend."""
         return {image.backend: image.reference for image in self.image or ()}
 
     def alone(self) -> "RunOptions":

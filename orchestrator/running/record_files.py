@@ -34,17 +34,14 @@ COMPACT_BYTES = 8 << 30
 _IDS = ["run_id", "job_id", "cell_id"]
 
 _Rows = Mapping[str, Mapping[str, Any]]
-"""Records by cell id."""
 
 
 @dataclass(frozen=True)
 class SetAside:
-    """Damaged records under their new names, and the records that stand for them."""
+    """New paths of damaged records by their old ones, and the `lost` records in their place."""
 
     moved: Mapping[Path, Path]
-    """New path by old path."""
     lost: Sequence[Path]
-    """The records that stand for them, with the verdict `lost`."""
 
 
 class RoundFiles:
@@ -80,12 +77,7 @@ class RoundFiles:
         return next((number for number in range(most - 1, 0, -1) if self.has(cell, number)), 0)
 
     def drop(self, cells: Iterable[Cell], kept: int = 0) -> int:
-        """Rename results of these cells, so that nothing reads them; returns their number.
-
-        Args:
-            cells: the cells.
-            kept: first rounds whose results stay.
-        """
+        """Rename results of these cells behind so many first rounds; returns their number."""
         paths = [path for cell in cells for path in self._paths(cell, kept)]
         for path in paths:
             with translate_os_errors(path):
@@ -107,7 +99,6 @@ class CompactedRecords:
         self._known: dict[Path, tuple[tuple[int, ...], _Rows]] = {}
 
     def record(self, cell: Cell) -> Record | None:
-        """The cell's record, or None; a damaged file is set aside under another name."""
         for path in compact_files(self._records):
             row = self._rows(path).get(cell.id)
             if row is not None:
@@ -144,7 +135,6 @@ class CompactedRecords:
                     path.unlink()
 
     def set_aside(self, damaged: Container[Path]) -> dict[Path, Path]:
-        """Rename those of these files that cannot be read; returns where each of them is now."""
         moved = {}
         for path in map(Path.absolute, compact_files(self._records)):
             if path in damaged and file_fault(path) and (aside := set_aside(path)):
@@ -182,7 +172,6 @@ def set_aside(path: Path) -> Path | None:
 
 
 def aside_of(path: Path) -> Path:
-    """The name of a damaged file that was set aside."""
     return path.with_name(path.name + DAMAGED_SUFFIX)
 
 

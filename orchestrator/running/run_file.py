@@ -48,9 +48,7 @@ class RunSource(Frozen):
     matrix: str | None = None
     """The matrix as text; null when options stood for one."""
     matrix_path: Path | None = None
-    """The file the matrix came from."""
     command: str | None = None
-    """The command line that planned it."""
 
 
 class RunFile(RunSource):
@@ -63,17 +61,13 @@ class RunFile(RunSource):
     browser: BrowserChoice | None = None
     """The browser that local processes drive; null for our own."""
     run_id: FileName
-    """The run's id, which names its folder."""
     started_at: AwareDatetime
     """The moment it was planned, UTC."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     hostname: str
-    """The host that runs it."""
     orchestrator_version: str
-    """Version of the orchestrator that planned it."""
     plan: Plan
-    """Every cell with its decision."""
     group_id: FileName | None = None
     """The id that the runs of one matrix on several classes of hosts share; null without them."""
     host_class: FileName | None = None
@@ -84,19 +78,16 @@ class RunFile(RunSource):
     """The calibrated spread of fresh processes on this host, by path and device. Runs before
     devices were told apart have none of them."""
     version: RecordedVersion | None = None
-    """The version that it measures; null for today's."""
     interleaving: "Interleaving | None" = None
     """The run whose launches take turns with those of this one; null if it stands alone."""
 
     @property
     def launcher(self) -> LauncherName:
-        """The launcher of its jobs."""
         assert self.options.launcher != "auto"
         return self.options.launcher
 
     @property
     def seed(self) -> int:
-        """The seed of the order of execution and of arrivals."""
         assert self.options.seed is not None
         return self.options.seed
 
@@ -109,11 +100,7 @@ class RunFile(RunSource):
     ) -> Job:
         """The job that carries these cells, which share model, runtime, precision and mode.
 
-        Args:
-            cells: the cells.
-            provenance: what the launch executes in.
-            round_: the number of the launch among the rounds, from 1.
-            rounds: the number of rounds; None for that of the plan.
+        `round_` counts from 1; `rounds` is their number, None for that of the plan.
         """
         plan, first = self.plan, cells[0]
         measure = plan.measure[first.backend]
@@ -148,7 +135,6 @@ class Interleaving(Frozen):
     baseline: RunFile
     """The run that measures the baseline's version. Its folder is made with that of this run."""
     threshold: float
-    """The least relative change that matters."""
 
 
 def new_run_id(results: Path, *others: str) -> str:
@@ -172,11 +158,6 @@ def _id_at(moment: datetime) -> str:
 
 
 def run_file_text(run: RunFile) -> str:
-    """The text of a `run.json`.
-
-    Raises:
-        UsageError: its plan is larger than any that could be read again.
-    """
     text = run.model_dump_json()
     if (size := len(text.encode())) > RUN_BYTES:
         raise UsageError(
@@ -205,5 +186,4 @@ RunFile.model_rebuild()
 
 
 def run_folders(results: Path) -> list[Path]:
-    """The folders of all runs below the results."""
     return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))

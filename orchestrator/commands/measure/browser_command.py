@@ -180,9 +180,9 @@ class ServePage(AxisOptions, Command):
 
     def execute(self) -> None:
         """Serve the page until Ctrl-C."""
-        from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.bench import BenchOptions
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.server.content import page_content
         from orchestrator.server.page_graph import PAGE_BACKENDS
         from orchestrator.server.web_server import serving

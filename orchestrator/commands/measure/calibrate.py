@@ -10,7 +10,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.measure.run import begin_run, execute_run
+from orchestrator.commands.measure.run import begin_run
 from orchestrator.commands.measure.verify import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
@@ -18,6 +18,7 @@ from orchestrator.matrix import Matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome

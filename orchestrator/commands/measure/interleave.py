@@ -1,9 +1,8 @@
 """Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
@@ -13,20 +12,21 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
 from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.running.interleaved import BaselineVersion, BothFolders, create_both
-from orchestrator.running.observer import Observer, describe_interruption
+from orchestrator.running.execution import estimates_s, telling_how_to_finish
+from orchestrator.running.interleaved import (
+    BaselineVersion,
+    BothFolders,
+    BothOutcomes,
+    InterleavedExecution,
+    create_both,
+)
+from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from runner.contract.cell import Backend
-from runner.contract.errors import UsageError
-from runner.contract.job import Measure
-
-if TYPE_CHECKING:
-    from orchestrator.running.interleaved import BothOutcomes
-from collections.abc import Iterator
-
 from orchestrator.system.text import plural
-from runner.contract.errors import NothingToDo
+from runner.contract.cell import Backend
+from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.job import Measure
 
 MATRIX_SUFFIXES = (".yaml", ".yml")
 
@@ -84,7 +84,7 @@ class _PairedPlan:
 
 def run_interleaved(
     request: PlanRequest, baseline: str, threshold: float, observer: Observer
-) -> tuple[BothFolders, "BothOutcomes"]:
+) -> tuple[BothFolders, BothOutcomes]:
     """Plan a matrix, and measure each cell in today's version and in that of a baseline.
 
     Args:
@@ -115,12 +115,12 @@ def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
 
 def resume_interleaved(
     folders: BothFolders, observer: Observer, options: RunOptions
-) -> "BothOutcomes":
+) -> BothOutcomes:
     """Measure what two runs have left whose launches take turns.
 
     A pair that was cut in two is measured anew.
     """
-    from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
+    import analysis.regress.pairing  # noqa: F401 - needs the extra `analysis`
 
     version = folders.baseline.run.version
     images = version.images if version else ()
@@ -136,24 +136,16 @@ def _execute(
     launchers: tuple[Launcher, Launcher],
     observer: Observer,
     options: RunOptions,
-) -> "BothOutcomes":
-    from orchestrator.running.interleaved import InterleavedExecution
-
-    left = set(folders.unfinished)
-    entries = (entry for entry in folders.run.run.plan.entries if entry.cell in left)
-    observer.run_started({entry.cell.id: entry.estimate_s for entry in entries})
+) -> BothOutcomes:
+    observer.run_started(estimates_s(folders.run, folders.unfinished()))
     memory_bytes = this_machine().memory_bytes
     execution = InterleavedExecution(
         folders, launchers, observer, options, memory_bytes=memory_bytes
     )
-    try:
+    resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
+    finish, name = f"{resume} finishes it, pair by pair", f"run {folders.run.run.run_id}"
+    with telling_how_to_finish(name, folders.unfinished, finish, observer):
         return execution.run()
-    except KeyboardInterrupt:
-        count = len(folders.unfinished)
-        observer.note(describe_interruption(f"run {folders.run.run.run_id}", count))
-        resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
-        observer.note(f"{resume} finishes it, pair by pair")
-        raise
 
 
 def _launcher_name(options: RunOptions, baseline: str, observer: Observer) -> LauncherName:

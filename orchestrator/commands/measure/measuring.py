@@ -121,7 +121,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
             print_plan(self._planned(request), as_json=self.json)
             return 0
-        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.program.progress import show_progress
 
         with show_progress(quiet=chosen.quiet) as observer:
             result, verdicts = self._run(request, observer)

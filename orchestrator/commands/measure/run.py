@@ -1,6 +1,6 @@
 """Traces that the cells of a run left, and the reasons of those that are missing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.backends.machine import this_host, this_machine
+from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run, run_source, with_exports
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.environment import chosen_browser, set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
-from orchestrator.running.execution import RunExecution, devices_of
+from orchestrator.running.execution import devices_of, execute_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.interleaved import BothFolders
-from orchestrator.running.observer import Observer, describe_interruption
+from orchestrator.running.interleaved import BothFolders, BothOutcomes
+from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
@@ -37,7 +36,6 @@ from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.run_report import RunReport
-    from orchestrator.running.interleaved import BothOutcomes
 
 
 def saved_traces(folder: RunFolder) -> list[Path]:
@@ -94,7 +92,7 @@ class RunResult:
     """A run that has ended: its verdicts, and what went wrong."""
 
     report: "RunReport"
-    outcome: "RunOutcome | BothOutcomes"
+    outcome: RunOutcome | BothOutcomes
     turns: BothFolders | None = None
     """Both folders, if its launches took turns with those of a baseline."""
 
@@ -184,39 +182,6 @@ def begin_run(
     if drives and chosen_browser() and launcher != "process":
         observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
     return create_run(plan, source, results, replace(options, launcher=launcher))
-
-
-def execute_run(
-    folder: RunFolder,
-    launcher: Launcher,
-    observer: Observer,
-    options: RunOptions,
-    then: Callable[[Store], None] | None = None,
-    *,
-    earlier_images: bool = False,
-) -> RunOutcome:
-    """Measure what the folder has left, and merge it into the database, which `then` may ask.
-
-    Jobs that may execute in `earlier_images` have only the fields that their runners know.
-    """
-    unfinished = set(folder.unfinished())
-    observer.run_started(
-        {
-            entry.cell.id: entry.estimate_s
-            for entry in folder.run.plan.entries
-            if entry.cell in unfinished
-        }
-    )
-    memory_bytes = this_machine().memory_bytes
-    try:
-        execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
-        execution.earlier_images = earlier_images
-        return execution.run(then)
-    except KeyboardInterrupt:
-        count = len(folder.unfinished())
-        observer.note(describe_interruption(f"run {folder.run.run_id}", count))
-        observer.note(f"`orchestrator run --resume last{folder.elsewhere}` finishes it")
-        raise
 
 
 class _Occupied(Exception):

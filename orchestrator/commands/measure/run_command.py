@@ -106,8 +106,8 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
 
     def _finish(self, request: "ResumeRequest") -> int:
         from orchestrator.commands.measure.against import judge_pairs
-        from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.run import resume_run
+        from orchestrator.commands.program.progress import show_progress
 
         with show_progress(quiet=chosen.quiet) as observer:
             result = resume_run(request, observer)
@@ -125,8 +125,8 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
 
     def _export(self, request: "PlanRequest") -> int:
         from orchestrator.commands.measure.prepare import prepare_matrix
-        from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.verification import print_prepared
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 
         request = replace(request, prepares=True, command=command_line())

@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.measure.run import begin_run, execute_run
+from orchestrator.commands.measure.run import begin_run
 from orchestrator.commands.measure.verification import Verification, verification_of
 from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome

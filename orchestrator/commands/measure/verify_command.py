@@ -87,8 +87,8 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
 
     def _verified(self, request: "VerifyRequest") -> "VerifyResult":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
             from orchestrator.commands.measure.verify import verify_models
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return verify_models(request, observer)

@@ -240,7 +240,7 @@ class DoctorCommand(Command):
             calibrate,
             print_calibration,
         )
-        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 
         options = RunOptions(launcher=self.launcher, scratch=self.scratch)

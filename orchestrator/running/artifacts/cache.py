@@ -54,11 +54,7 @@ Take = Callable[[Path], Reason | None]
 
 @contextmanager
 def hold_artifacts(holder: str, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the device on which artifacts are made, so that nobody makes or reads any meanwhile.
-
-    Raises:
-        StoreError: the folder of the locks cannot be used.
-    """
+    """Hold the device on which artifacts are made, so that nobody makes or reads any meanwhile."""
 
     def waiting(device: str, other: str) -> None:
         note(f"waiting for device {device}, held by {other}")
@@ -72,21 +68,18 @@ class ArtifactCache:
 
     def __init__(self, path: Path, context: LaunchContext, availability: Availability) -> None:
         self.path = path
-        """The folder, there as soon as `open` was called."""
         self._context = context
         self._availability = availability
 
     def open(self) -> Path:
-        """The folder, made if need be."""
         with translate_os_errors(self.path):
             self.path.mkdir(exist_ok=True)
             for left in self.path.glob(f"{_MAKING}*"):  # by a run that was killed
                 remove_tree(left)
         return self.path
 
-    def note(self, text: str) -> None:
-        """Show the user one line."""
-        self._context.observer.note(text)
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        self._context.observer.note(text, reason)
 
     def launch(self, job: Job, take: Take, graphs: Path | None = None) -> Reason:
         """Launch the job, and let `take` look at what it left; returns why there is nothing.
@@ -109,7 +102,6 @@ class ArtifactCache:
             remove_entry(path)
 
     def failure(self, name: str) -> Reason | None:
-        """The reason that is kept; None if there is none."""
         return reason_in(self._failure_file(name))
 
     def keep_failure(self, name: str, explanation: Reason) -> None:
@@ -140,7 +132,6 @@ class ArtifactCache:
 
     @contextmanager
     def _own_folder(self) -> Iterator[Path]:
-        """An empty folder for one job, removed in the end."""
         with translate_os_errors(self.path):
             out = Path(mkdtemp(prefix=_MAKING, dir=self.path))
         try:
@@ -169,7 +160,6 @@ def _pinned(text: str, producer: Producer) -> dict[str, str]:
 
 
 REFERENCE_BYTES = 4 << 30
-"""Most bytes of a reference."""
 SHAPE = re.compile(r"dynamic|[a-z][0-9]+(-[a-z][0-9]+)*")
 """The name of a graph's folder: the sizes that it takes."""
 _ARRAY = ".npy"
@@ -180,7 +170,6 @@ _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 
 def is_reference(path: Path) -> bool:
-    """True if it is a reference, and whole; what is packed or encrypted is none."""
     return reference_names(path) is not None
 
 
@@ -210,11 +199,7 @@ def reason_in(path: Path) -> Reason | None:
 
 
 def take_file(draft: Path, path: Path) -> None:
-    """Move a plain file into its place, readable for everybody.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Move a plain file into its place, readable for everybody."""
     draft.chmod(_FILE_MODE)
     sync(draft)
     remove_entry(path)
@@ -224,14 +209,7 @@ def take_file(draft: Path, path: Path) -> None:
 def take_graph(draft: Path, path: Path, cell: Cell | None) -> None:
     """Move a graph's own files from one folder into another, which appears whole or not at all.
 
-    Args:
-        draft: the folder, named after the graph's shape.
-        path: the other folder.
-        cell: a cell that executes the graph; None if whoever made it is believed.
-
-    Raises:
-        Unsupported: it is another graph, or not one of plain files alone.
-        OSError: the file system refused.
+    `cell` is one that executes the graph; None if whoever made it is believed.
     """
     graph = _examined(draft, cell)
     unfinished = path.with_name(f".{path.name}{UNFINISHED_SUFFIX}")
@@ -249,12 +227,10 @@ def take_graph(draft: Path, path: Path, cell: Cell | None) -> None:
 
 
 def shapes_left(folder: Path, most: int) -> Mapping[str, Path]:
-    """The folders below a job's graph that are named like a shape, at most so many of them."""
     return _named_like_shapes(folder, "", most)
 
 
 def refusals_left(folder: Path, most: int) -> Mapping[str, Path]:
-    """The files with reasons against a shape, by that shape, at most so many of them."""
     return _named_like_shapes(folder, FAILED_SUFFIX, most)
 
 
@@ -271,11 +247,7 @@ def _named_like_shapes(folder: Path, suffix: str, most: int) -> Mapping[str, Pat
 
 
 def graph_files(graph: Graph, folder: Path) -> list[Path]:
-    """The files of a graph, its description the last.
-
-    Raises:
-        Unsupported: it names a file elsewhere.
-    """
+    """The files of a graph, its description the last."""
     files = [file for part in graph.parts.values() for file in part.files(folder)]
     for file in files:
         if file.parent != folder or not file.name:

@@ -52,12 +52,10 @@ class GraphVariant(NamedTuple):
 
 
 def executes_graph(cell: Cell) -> bool:
-    """True if the cell executes a prepared graph."""
     return cell.runtime in GRAPH_RUNTIMES
 
 
 def graph_variant(cell: Cell) -> GraphVariant:
-    """The variant that the cell executes."""
     return GraphVariant(cell.model, graph_kind(cell), number_format(cell))
 
 
@@ -83,7 +81,6 @@ def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> s
 
 
 def has_graph(folder: Path, cell: Cell) -> bool:
-    """True if the folder holds a graph for the cell, and a whole one."""
     try:
         graph_in(folder, cell)
     except Unsupported:
@@ -92,7 +89,6 @@ def has_graph(folder: Path, cell: Cell) -> bool:
 
 
 def is_graph(folder: Path) -> bool:
-    """True if the folder itself is a graph, and a whole one."""
     try:
         read_graph(folder)
     except Unsupported:
@@ -110,15 +106,7 @@ class Graphs:
         availability: Availability,
         recorded: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """The graphs beside the runs.
-
-        Args:
-            results: the folder of all runs.
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-            recorded: graphs of an earlier version that jobs execute where they are still there, by
-                cell id; others execute those of today.
-        """
+        """`recorded` are an earlier version's, by cell id, to be executed where they still are."""
         self._cache = ArtifactCache(results / GRAPHS_FOLDER, context, availability)
         self._recorded = recorded
         self._in_images = context.launcher.needs_images
@@ -134,11 +122,6 @@ class Graphs:
         where sizes had to be fixed, those that are missing are exported. What cannot be exported
         is tried once in a run. The exporter's reason then lies in its place, where sessions read
         it, until a later run tries again.
-
-        Raises:
-            Unavailable: the export was cut short, which says nothing about the model.
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         if not executes_graph(job.cells[0]):
             return job, None
@@ -173,7 +156,6 @@ class Graphs:
         return None
 
     def _missing(self, job: Job) -> list[Cell]:
-        """One cell for each shape that is neither there nor tried."""
         shapes = {_name(job, cell): cell for cell in job.cells}
         return [
             cell
@@ -200,15 +182,13 @@ class Graphs:
         cut_short = {name: ended for name, explanation in reasons.items() if explanation is None}
         if cut_short:
             self._cut_short |= cut_short
-            self._cache.note(
-                f"no graph of {subject}, so its cells are unavailable: {reason_text(ended)}"
-            )
+            line = f"no graph of {subject}, so its cells are unavailable: {reason_text(ended)}"
+            self._cache.note(line, ended)
         for explanation in dict.fromkeys(filter(None, reasons.values())):
             lines = "; ".join(reason_text(explanation).splitlines())
             self._cache.note(f"no graph of {subject}, so its cells are unsupported: {lines}")
 
     def _take(self, job: Job, out: Path) -> None:
-        """Move what the job exported into its place, and keep its reasons where it did not."""
         folder, left = self._cache.path / str(job.graph), out / str(job.graph)
         folder.mkdir(exist_ok=True)
         for shape, draft in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
@@ -228,7 +208,6 @@ class Graphs:
 
 
 def _name(job: Job, cell: Cell) -> str:
-    """The folder of the graph of the cell's own shape, among all graphs."""
     return f"{job.graph}/{fixed_shape(cell)}"
 
 

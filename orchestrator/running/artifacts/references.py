@@ -35,13 +35,7 @@ class References:
     def __init__(
         self, context: LaunchContext, availability: Availability, memory_bytes: int | None = None
     ) -> None:
-        """The references beside the run.
-
-        Args:
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-            memory_bytes: host memory that a job may use without limits; None if nobody knows.
-        """
+        """`memory_bytes`: host memory that a job may use without limits; None if nobody knows."""
         path = context.folder.path.parent / REFERENCES_FOLDER
         self._cache = ArtifactCache(path, context, availability)
         self._planned = context.folder.cells
@@ -78,7 +72,6 @@ class References:
         return is_reference(self._file(key))
 
     def _tells(self, key: str, precision: Precision) -> bool:
-        """True if it is whole, and tells how much this precision's own rounding differs."""
         names = reference_names(self._file(key))
         return names is not None and tells_of(names, precision)
 
@@ -104,7 +97,7 @@ class References:
         if not self._has(key):
             self._cache.keep_failure(key, explanation)
             subject = f"no reference of {_describe(job)}, so its outputs are not verified"
-            self._cache.note(f"{subject}: {reason_text(explanation)}")
+            self._cache.note(f"{subject}: {reason_text(explanation)}", explanation)
 
     def _predicted(self, computation: Job) -> Reason | None:
         """The reason not to try, if any: a model that fits in int8 may not in fp32."""

@@ -52,13 +52,6 @@ class WorkCounts:
     """The counts of one results folder, made as they are asked for."""
 
     def __init__(self, results: Path, context: LaunchContext, availability: Availability) -> None:
-        """The counts beside the runs.
-
-        Args:
-            results: the folder of all runs.
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-        """
         self._results = results
         self._cache = ArtifactCache(results / COUNTS_FOLDER, context, availability)
         self._folder = context.folder
@@ -68,10 +61,6 @@ class WorkCounts:
         """The job with the counts of its model, where it measures one that the catalogue lacks.
 
         A model that cannot be counted is tried once in a run, and measured without.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         first = job.cells[0]
         timed = job.purpose in {"measure", "time"} and first.mode != "startup"
@@ -93,12 +82,7 @@ class WorkCounts:
         return None if isinstance(counted, Reason) else counted
 
     def count(self, model: ModelSpec) -> CountedWork | Reason:
-        """Launch a job that counts the model, and keep what it found; or the reason for nothing.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
-        """
+        """Launch a job that counts the model, and keep what it found; or the reason for nothing."""
         architecture = without_weights(model)
         self._cache.open()
         self._cache.note(f"counting the work of {model.name}")

@@ -30,6 +30,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
+from runner.contract.reasons import Reason
 from runner.contract.record.files import save_record
 from runner.contract.rounds import save_round
 from runner.job.harness import Harness
@@ -533,7 +534,7 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
         other.enter_context(hold_devices(frozenset({"fake"}), "run other", lambda *_: None))
 
         class Patient(KeptObserver):
-            def note(self, text: str) -> None:
+            def note(self, text: str, reason: Reason | None = None) -> None:
                 super().note(text)
                 other.close()
 

@@ -5,18 +5,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orchestrator.commands.measure.progress import LiveObserver, PlainObserver, live_console
-from orchestrator.fleet.progress import FleetObserver, NamingObserver
-from orchestrator.running.observer import Observer, QuietObserver
+from orchestrator.commands.program.progress import LiveObserver, PlainObserver, live_console
+from orchestrator.fleet.orders import FleetObserver
+from orchestrator.running.observer import Observer, PassingObserver, QuietObserver
 from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
 
 _LETTERS = 30
 """Letters of a host's name that its row shows."""
@@ -109,9 +111,8 @@ class _HostRow:
         self._progress, self._task = progress, task
         self._job = ""
 
-    def note(self, text: str) -> None:
-        """Print the note with the host's name."""
-        self._fleet.note(f"{self._host}: {text}")
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        self._fleet.note(f"{self._host}: {text}", reason)
 
     def image_step(self, line: str) -> None:
         """Show the step in the host's row."""
@@ -148,3 +149,20 @@ class _HostRow:
 
     def _show(self, now: str) -> None:
         self._progress.update(self._task, now=now)
+
+
+class NamingObserver(PassingObserver):
+    """Passes on the progress on one host to an observer of all of them, with the host's name."""
+
+    def __init__(self, observer: Observer, host: str) -> None:
+        super().__init__(observer)
+        self._host = host
+
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        super().note(f"{self._host}: {text}", reason)
+
+    def image_step(self, line: str) -> None:
+        super().image_step(f"{self._host}: {line}")
+
+    def job_started(self, job: Job) -> None:
+        super().job_started(job.model_copy(update={"id": f"{self._host}: {job.id}"}))

@@ -17,13 +17,7 @@ from orchestrator.commands.fleet.hosts import (
 )
 from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
 from orchestrator.commands.measure.plan import run_source
-from orchestrator.commands.measure.replay.answer import (
-    ReplayRequest,
-    ReplayResult,
-    begin_replay,
-    consented_original,
-    replay_in,
-)
+from orchestrator.commands.measure.replay import ReplayResult, replay_in
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
 from orchestrator.commands.measure.verification import verification_of
@@ -35,20 +29,20 @@ from orchestrator.commands.measure.verify import (
 )
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
-from orchestrator.fleet.orders import UnitWork
-from orchestrator.fleet.progress import FleetObserver
+from orchestrator.fleet.orders import FleetObserver, UnitWork
 from orchestrator.fleet.units import sub_plan
 from orchestrator.running.create import create_run, require_resumable
+from orchestrator.running.execution import telling_how_to_finish
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.observer import describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.running.replay import ReplayRequest, begin_replay, consented_original
 from orchestrator.running.run_file import RUN_FILE, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend
+from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo, Unavailable, UsageError
 
 _GROUP = "group-"
@@ -199,7 +193,16 @@ def _measure(
     folders = [folder for folder, _ in placed]
     for folder in folders:
         observer.run_started(_estimates_s([one for one in work if one.folder is folder]))
-    with held(folders), _told_how_to_finish(folders, choice, observer):
+    first = folders[0]
+    name = first.run.group_id or first.run.run_id
+    finish = (
+        f"`orchestrator run --resume {name} {choice.fleet_options}{first.elsewhere}` finishes it"
+    )
+
+    def unfinished() -> list[Cell]:
+        return [cell for folder in folders for cell in folder.unfinished()]
+
+    with held(folders), telling_how_to_finish(name, unfinished, finish, observer):
         skips = {folder.run.run_id: run.plan for folder, run in placed}
         wanted = FleetWork(folders, work, skips)
         presence, journal = reached.presence, own_journal()
@@ -224,22 +227,6 @@ def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
     for placed in run.units:
         unit = replace(placed.unit, id=f"{folder.run.run_id}/{placed.unit.id}")
         yield UnitWork(unit, folder, placed.cells)
-
-
-@contextmanager
-def _told_how_to_finish(
-    folders: list[RunFolder], choice: FleetChoice, observer: FleetObserver
-) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        count = sum(len(folder.unfinished()) for folder in folders)
-        first = folders[0]
-        name = first.run.group_id or first.run.run_id
-        observer.note(describe_interruption(name, count))
-        options = f"{choice.fleet_options}{first.elsewhere}"
-        observer.note(f"`orchestrator run --resume {name} {options}` finishes it")
-        raise
 
 
 def verify_on_fleet(

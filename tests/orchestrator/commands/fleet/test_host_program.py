@@ -33,8 +33,7 @@ from orchestrator.fleet.messages import (
     message_to_driver,
     read_frame,
 )
-from orchestrator.fleet.progress import SendingObserver
-from orchestrator.fleet.wire import Wire
+from orchestrator.fleet.wire import SendingObserver, Wire
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import run_file_text
 from runner.contract.errors import ImageError, StoreError, UsageError
