@@ -56,7 +56,6 @@ class FleetWork:
     """All that runs on a fleet are to measure."""
 
     folders: Sequence[RunFolder]
-    """Those of the runs."""
     units: Sequence[UnitWork]
     skips: Mapping[str, Plan] = field(default_factory=dict)
     """Plans whose skipped cells get their verdict, by run; those of the folders else."""
@@ -73,15 +72,6 @@ class FleetExecution:
         options: RunOptions,
         journal: HostJournal = NO_JOURNAL,
     ) -> None:
-        """The execution of this work.
-
-        Args:
-            work: everything that is to be measured.
-            presence: the hosts.
-            observer: is told of the progress.
-            options: database, budget and when to stop.
-            journal: keeps what hosts do.
-        """
         self._work = {one.unit.id: one for one in work.units}
         self._folders, self._skips = work.folders, work.skips
         self._presence = presence
@@ -137,7 +127,6 @@ class FleetExecution:
             self._look_after()
 
     def _order(self, assignment: Assignment) -> None:
-        """Send a unit to a host."""
         host, work = assignment.host, self._work[assignment.unit.id]
         observer = self._observer.on_host(host)
         reach = self._presence.reach(host)
@@ -235,12 +224,10 @@ class FleetExecution:
         self._dispatcher.lost(standing.host, reason)
 
     def _keep_left(self, standing: StandingOrder) -> None:
-        """Remember what is left of an order's unit."""
         work = standing.work
         self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
 
     def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
-        """Have no more to do with an order and its host; a fault says why it was lost."""
         end_later(standing.talk)
         self._put_away(standing, fault)
 
@@ -250,7 +237,6 @@ class FleetExecution:
         self._observer.order_ended(standing.host, fault)
 
     def _look_after(self) -> None:
-        """Find hosts that are silent."""
         for host in self._presence.alive:
             transport = self._presence.reach(host).transport
             standing = self._standing.get(host)

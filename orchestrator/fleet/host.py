@@ -35,28 +35,22 @@ class Hardware(Frozen):
 
 
 class HostFacts(Frozen):
-    """The facts about a host that placing cells depends on, as the host itself tells them."""
+    """What placing cells depends on about a host, as the host itself tells it."""
 
     hostname: str
-    """The name that it gives itself."""
     hardware: Hardware
-    """Its hardware."""
     accelerators: tuple[str, ...] = ()
     """The names of its accelerators, sorted; one name for each."""
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; null if it isn't known."""
     launcher: LauncherName
-    """The launcher that executes its jobs."""
     unavailable: dict[Backend, str] = Field(default_factory=dict)
     """Backends that it cannot measure, each with the reason."""
     remedies: dict[Backend, str] = Field(default_factory=dict)
-    """The way to those backends that are missing, where there is one."""
     images: dict[Backend, str] = Field(default_factory=dict)
     """Digest of the image that each backend would execute in, of those at hand."""
     version: str
-    """Version of the orchestrator."""
     python: str
-    """Version of Python."""
     sources: str | None = None
     """Digest of the runner's sources there; null if nobody asked."""
     git_commit: str | None = None
@@ -105,10 +99,9 @@ _CLOCK_S = 1.0
 
 
 class LostOrder(Frozen):
-    """An order that a host did not end."""
+    """An order that a host did not end, with the seconds since 1970 at which it was lost."""
 
     at_s: float
-    """Seconds since 1970."""
     reason: str
 
 
@@ -116,7 +109,6 @@ class HostMemory(Frozen):
     """Facts and work of one host, as far as they are known."""
 
     facts: HostFacts | None = None
-    """Its last answer."""
     asked_s: float | None = None
     """Seconds since 1970 at which it gave that."""
     work: str | None = None
@@ -146,7 +138,6 @@ class HostJournal:
         self._folder = folder
 
     def of(self, host: str) -> HostMemory:
-        """The memory of a host; an empty one if its file is missing or damaged."""
         with suppress(OSError, ValueError, DamagedFile):
             if self._folder is not None:
                 content = read_plain(self._folder / _file_name(host), TEXT_BYTES)
@@ -154,12 +145,10 @@ class HostJournal:
         return HostMemory()
 
     def keep_facts(self, facts: Mapping[str, HostFacts]) -> None:
-        """Keep what hosts have just answered."""
         for host, known in facts.items():
             self._change(host, facts=known, asked_s=time.time())
 
     def begin(self, host: str, work: str) -> None:
-        """This process has work there: cells of one unit."""
         started_s = psutil.Process().create_time()
         self._change(host, work=work, driver=os.getpid(), driver_started_s=started_s)
 

@@ -50,27 +50,17 @@ class OrderArrivals:
     """Takes what one order leaves. A host's word is checked like that of an image."""
 
     def __init__(self, folder: RunFolder, cells: Sequence[Cell], observer: Observer) -> None:
-        """The arrivals of one order.
-
-        Args:
-            folder: the run's folder, on the driver.
-            cells: the cells that were ordered.
-            observer: is told of the progress.
-        """
         self._folder = folder
         self._cells = {cell.id: cell for cell in cells}
         self._observer = observer
         self._job: Job | None = None
         self.verdicts: dict[str, Status] = {}
-        """The verdicts that arrived, by cell id."""
 
     @property
     def left(self) -> tuple[Cell, ...]:
-        """The cells that have no verdict yet."""
         return tuple(cell for cell in self._cells.values() if cell.id not in self.verdicts)
 
     def take(self, message: ToDriver, body: bytes) -> None:
-        """Take one message of the order's progress."""
         if isinstance(message, Noted):
             self._observer.note(message.text, message.reason)
         elif isinstance(message, Building):
@@ -134,7 +124,6 @@ class OrderArrivals:
             _write(self._folder.out(job_id) / rest[0], body)
 
     def _keep_log(self, name: str, jobs: Collection[str], body: bytes) -> None:
-        """Write the log of an attempt; that of an earlier attempt on another host stays."""
         job_id, _, attempt = name.removesuffix(".log").rpartition(".")
         if job_id not in jobs or not attempt.isdecimal() or not name.endswith(".log"):
             raise DamagedFile(f"a log that nobody asked for: {name}")
@@ -163,7 +152,6 @@ class UnitWork:
 
     unit: Unit
     folder: RunFolder
-    """The run's folder."""
     cells: tuple[Cell, ...]
 
 
@@ -190,11 +178,6 @@ class OrderBook:
     """Gives orders, and knows each host's conversation, graphs and references."""
 
     def __init__(self, heard: "Queue[Heard]") -> None:
-        """A book.
-
-        Args:
-            heard: takes what hosts say.
-        """
         self._heard = heard
         self._sent: dict[str, set[Shared]] = {}
         self._idle: dict[str, Talk] = {}

@@ -32,11 +32,7 @@ BUSY_REST_S = 10.0
 def ask_facts(
     transport: Transport, host: str, limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
 ) -> HostFacts:
-    """The facts about a host, as it tells them.
-
-    Raises:
-        Unavailable: it cannot be reached, does not answer in time, or refuses; names it.
-    """
+    """The facts about a host, as it tells them."""
     answer = ask_all(transport, [host], limit_s, question)[host]
     if isinstance(answer, Unavailable):
         raise answer
@@ -79,7 +75,6 @@ class _Question:
             return Unavailable(f"host {self._host}: {error_text(error)}", hint=error_hint(error))
 
     def _give_up(self) -> None:
-        """End the conversation, also one that is still to begin."""
         self._given_up = True
         if self._conversation is not None:
             end_later(self._conversation)
@@ -133,14 +128,7 @@ class Presence:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The presence of these hosts.
-
-        Args:
-            hosts: those that answered, by name.
-            busy: those that another driver had; they come when they are free.
-            ask: asks a host what it is.
-            clock: seconds that never go backwards.
-        """
+        """Hosts that answered, and those that another driver has, which come when they are free."""
         self._hosts = dict(hosts)
         self._ask, self._clock = ask, clock
         self._ways = {name: host.transport for name, host in hosts.items()} | dict(busy)
@@ -153,7 +141,6 @@ class Presence:
             self._gone[name] = clock()
 
     def reach(self, host: str) -> Reach:
-        """The way to a host, and what it is."""
         return self._hosts[host]
 
     @property
@@ -168,7 +155,6 @@ class Presence:
         return {host for host in self.alive if self._resting.get(host, 0.0) <= now}
 
     def leave(self, host: str) -> None:
-        """The host is gone; it may come again."""
         self._gone[host] = self._clock() + ASK_AGAIN_S
 
     def rest(self, host: str) -> bool:
@@ -178,7 +164,6 @@ class Presence:
         return is_new
 
     def work(self, host: str) -> None:
-        """The host executes an order of ours."""
         self._resting.pop(host, None)
 
     def returned(self) -> dict[str, Reach]:

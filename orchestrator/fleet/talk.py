@@ -30,11 +30,8 @@ class Heard:
 
     host: str
     order: str
-    """The order's id."""
     message: ToDriver | None = None
-    """The message; None at the end of the conversation."""
     body: bytes = b""
-    """The file that belongs to it."""
     fault: str | None = None
     """The reason why the conversation cannot go on; None if it merely ended."""
     obstacle: Unavailable | None = None
@@ -53,15 +50,7 @@ class Talk:
         clock: Callable[[], float] = time.monotonic,
         beat_s: float = BEAT_S,
     ) -> None:
-        """A conversation that begins with the first order.
-
-        Args:
-            begin: starts the host program, called by a thread of the talk's own.
-            host: the host's name.
-            heard: takes what the host says.
-            clock: seconds that never go backwards.
-            beat_s: seconds between two signs of life.
-        """
+        """A conversation that begins with the first order, in a thread of its own."""
         self._begin = begin
         self._host, self._order = host, ""
         self._heard, self._clock, self._beat_s = heard, clock, beat_s
@@ -73,12 +62,7 @@ class Talk:
         self._heard_at: float | None = None
 
     def is_silent(self, silence_s: float, first_word_s: float | None) -> bool:
-        """True if the host is gone, by what it says.
-
-        Args:
-            silence_s: seconds that it may be silent.
-            first_word_s: seconds that its program may take to say something; None for any time.
-        """
+        """True if the host is gone, by what it says; None for a first word that may take any time."""
         if self._heard_at is not None:
             return self._clock() - self._heard_at > silence_s
         if self._begun_at is None or first_word_s is None:
@@ -86,12 +70,7 @@ class Talk:
         return self._clock() - self._begun_at > first_word_s
 
     def give(self, order: str, frames: Iterable[Frame]) -> None:
-        """Give the host an order, once the one before has ended.
-
-        Args:
-            order: its id, under which all is heard from now on.
-            frames: its frames, which are read as they are sent.
-        """
+        """Give the host an order once the one before has ended; frames are read when sent."""
         self._order = order
         self._to_send.put(frames)
         if not self._started:
@@ -99,7 +78,6 @@ class Talk:
             Thread(target=self._work, daemon=True, name=f"fleet, {self._host}").start()
 
     def cancel(self) -> None:
-        """Ask the host to end its job and to clean up."""
         self._to_send.put([frame_of(Cancel())])
 
     def end(self) -> None:
@@ -163,13 +141,10 @@ class Talk:
 class Endable(Protocol):
     """A conversation, or what has one."""
 
-    def end(self) -> None:
-        """End it; may take a while."""
-        ...
+    def end(self) -> None: ...
 
 
 def end_later(conversation: Endable) -> Thread:
-    """End a conversation beside other work."""
     thread = Thread(target=conversation.end, daemon=True)
     thread.start()
     return thread

@@ -27,10 +27,8 @@ class FleetHost:
     """A host as a transport knows it, before anybody asked the host itself."""
 
     name: str
-    """Its name in the fleet, unique."""
     transport: TransportName
     labels: dict[str, str] = field(default_factory=dict)
-    """Words of its owner's, by which a user chooses hosts."""
 
 
 class Conversation(Protocol):
@@ -44,9 +42,6 @@ class Conversation(Protocol):
         """The next frame; blocks until there is one. None when the conversation is over.
 
         Whether the order ended well is for the last frame to say: no exit status is believed.
-
-        Args:
-            alive: is called whenever bytes came.
 
         Raises:
             DamagedFile: what came is no frame.
@@ -93,17 +88,11 @@ class StreamConversation(ABC):
         self._sending = Lock()
 
     def send(self, frame: Frame) -> None:
-        """Send a frame, if the program still reads."""
         with self._sending, suppress(OSError, ValueError):
             self._to_host.write(encode(frame))
             self._to_host.flush()
 
     def receive(self, alive: Callable[[], None] = hear_nothing) -> Frame | None:
-        """The next frame; None at the end of the stream.
-
-        Args:
-            alive: is called whenever bytes came.
-        """
         try:
             frame = read_frame(self._from_host, alive)
         except DamagedFile as error:
@@ -122,4 +111,4 @@ class StreamConversation(ABC):
 
     @abstractmethod
     def end(self) -> None:
-        """End the program at once."""
+        pass

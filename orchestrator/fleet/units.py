@@ -27,16 +27,13 @@ class PlacedPlan:
     """A plan on the hosts of a fleet."""
 
     plan: Plan
-    """The plan; cells that no host can measure are skipped, with the reason."""
     units: tuple[PlacedUnit, ...]
 
 
 def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
     """Find the hosts of each cell that is to run, and put together what one host measures.
 
-    Args:
-        plan: a plan that knows nothing of any machine.
-        hosts: the facts of each host, by name.
+    The plan knows nothing of any machine.
     """
     able = {facts.ability: facts for _, facts in sorted(hosts.items())}
     entries, groups = [], dict[tuple[str, str], list[_AbleCell]]()
@@ -60,7 +57,6 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
-    """The part of a plan that measures these cells, with what belongs to them."""
     wanted = {cell.id for cell in cells}
     models, backends = {cell.model for cell in cells}, {cell.backend for cell in cells}
     return plan.model_copy(
@@ -83,11 +79,7 @@ def expected_s(
 ) -> float:
     """Seconds from the first order to the last verdict, by the dispatcher that ships.
 
-    Args:
-        units: everything that is to be done.
-        hosts: the class of each host, by name.
-        seed: decides the order of units.
-        duration_s: seconds that a unit takes on a host; by default its estimate.
+    `duration_s` gives the seconds that a unit takes on a host; by default its estimate.
     """
     dispatcher = Dispatcher.of(units, hosts, seed)
     ends: list[tuple[float, str]] = []
@@ -124,7 +116,6 @@ def _together(able: Sequence[_AbleCell]) -> list[tuple[frozenset[str], list[Cell
 
 
 def _obstacle(cell: Cell, plan: Plan, facts: HostFacts) -> _Obstacle | None:
-    """The reason why such a host cannot measure the cell; None if it can."""
     if missing := facts.unavailable.get(cell.backend):
         return "unavailable", reason("said", text=missing)
     limits = plan.limits[cell.backend]

@@ -51,7 +51,6 @@ class Wire:
         self._lock = Lock()
         self._sent_at = clock()
         self.broken = False
-        """True once the driver takes no more."""
 
     def send(self, message: ToDriver, body: bytes = b"") -> None:
         """Send a message; when the driver is gone it is dropped, as `listen` finds that out."""
@@ -81,33 +80,19 @@ class DriverWatch:
         end: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """A watch that begins with `start`.
-
-        Args:
-            stream: the driver's frames.
-            silence_s: seconds without a byte after which the driver is gone.
-            end: is called once, by another thread, when the program shall end.
-            clock: seconds that never go backwards.
-        """
+        """A watch that begins with `start`; another thread calls `end` once, to end the program."""
         self._stream, self._silence_s, self._end, self._clock = stream, silence_s, end, clock
         self._heard_at = clock()
         self._lock = Lock()
         self._is_armed = False
         self._following: SimpleQueue[_Received | DamagedFile | None] | None = None
-        """Takes what comes behind an order, from the thread that listens meanwhile."""
         self.reason: str | None = None
-        """The reason to end; None while there is none."""
 
     def start(self, stop: Event) -> None:
-        """Look for silence until told to stop."""
         Thread(target=self._watch, args=(stop,), daemon=True).start()
 
     def next_message(self) -> _Received | None:
-        """The driver's next message, with its body; None if it says no more.
-
-        Raises:
-            DamagedFile: it is no message to a host.
-        """
+        """The driver's next message, with its body; None if it says no more."""
         if self._following is None:
             return self._read()
         following, self._following = self._following.get(), None
@@ -173,7 +158,6 @@ class SendingObserver:
     def __init__(self, wire: Wire, transport: str) -> None:
         self._wire, self._transport = wire, transport
         self.folder: RunFolder | None = None
-        """The order's folder, as soon as there is one."""
 
     def note(self, text: str, reason: Reason | None = None) -> None:
         self._wire.send(Noted(text=text, reason=reason))
@@ -182,7 +166,6 @@ class SendingObserver:
         self._wire.send(Building(line=line))
 
     def declined(self, backend: Backend, error: BenchError) -> None:
-        """Send that this host lacks a backend."""
         self._wire.send(
             Declined(
                 backend=backend,
@@ -203,7 +186,6 @@ class SendingObserver:
         self._wire.send(Entered(phase=phase, cell_id=cell and cell.id))
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """Send that a round is over."""
         del job  # the driver knows it
         self._wire.send(Visited(cell_id=cell.id))
 

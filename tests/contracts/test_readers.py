@@ -25,7 +25,7 @@ OTHERS = {
     "orchestrator.commands.program.completion_words": "comes with the package",
     "orchestrator.exchange.bundles.foreign": "its child is tried in tests/orchestrator/exchange",
     "orchestrator.commands.measure.baseline": "columns of records, which are tried here",
-    "orchestrator.commands.measure.replay": "tried in tests/orchestrator/commands/measure",
+    "orchestrator.running.replay": "tried in tests/orchestrator/commands/measure",
     "orchestrator.commands.predict.training": "what it has just written",
     "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/commands/results",
     "orchestrator.commands.setup.doctor_command": "what its own trial prints",

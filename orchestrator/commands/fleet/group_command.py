@@ -110,7 +110,6 @@ def _data(status: HostStatus) -> dict[str, object]:
 
 
 def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
-    """Print the backends of each host, what is missing, and the way to it."""
     if as_json:
         print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
         return
@@ -130,7 +129,6 @@ class ExecuteCommand(Command):
     """Execute a driver's orders, from stdin; ssh, Slurm and Ray start this on a host."""
 
     def execute(self) -> int:
-        """Serve the driver."""
         # Unbuffered: Python aborts at its end while a thread waits with the lock of a buffer.
         from orchestrator.commands.fleet.host_program import serve_driver
 
@@ -153,7 +151,6 @@ class DoctorOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Ask the hosts."""
         from orchestrator.backends.catalogue import known_backend, real_backends
         from orchestrator.commands.fleet.hosts import diagnose_fleet
         from runner.contract.errors import Unavailable
@@ -179,7 +176,6 @@ class StatusOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Ask the hosts."""
         from orchestrator.commands.fleet.hosts import fleet_status, open_transports, own_journal
 
         journal = own_journal()

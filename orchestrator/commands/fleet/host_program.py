@@ -80,12 +80,10 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
 
 
 def own_class() -> str:
-    """The class of this host."""
     return hardware_class(host_facts(), _accelerators(ThisHost()))
 
 
 def _accelerators(host: ThisHost) -> tuple[str, ...]:
-    """The accelerators: NVIDIA's GPUs by name, AMD's and Intel's by their numbers on the bus."""
     names = map(str.strip, (host.ask(_NVIDIA_NAMES) or "").splitlines())
     return tuple(sorted((*filter(None, names), *bus_accelerators())))
 
@@ -101,7 +99,6 @@ def bus_accelerators(folder: Path = Path("/sys/class")) -> Iterator[str]:
 
 
 def _images(launcher: LauncherName) -> dict[Backend, str]:
-    """Digests of the images at hand, backend by backend."""
     if not LAUNCHERS[launcher].needs_images:
         return {}
     client = connect_engine()
@@ -138,13 +135,8 @@ def serve_driver(
 ) -> int:
     """Answer what the driver asks and execute what it orders, one after the other.
 
-    Returns an exit status: 0 once the driver says no more.
-
-    Args:
-        stream: the driver's frames.
-        out: takes the frames for the driver; nothing else may write there.
-        waits: how long either side may be silent.
-        end: ends this program in an orderly way, called by another thread.
+    Returns an exit status: 0 once the driver says no more. Another thread calls `end` to end this
+    program in an orderly way.
     """
     wire, stop = Wire(out), Event()
     watch = DriverWatch(stream, waits.silence_s, end)
@@ -182,7 +174,6 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
 
 
 def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: DriverWatch) -> None:
-    """Answer a question, or execute an order."""
     watch.listen()
     if isinstance(message, FactsWanted):
         facts = read_own_facts(message.launcher, message.purpose)
@@ -309,7 +300,6 @@ def _require_digests(order: Order, launcher: Launcher) -> None:
 
 
 def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
-    """Send the graphs and references that this order has made: other hosts need not make them."""
     new = artifacts_at_hand(folder) - known
     for shared in sorted(new, key=lambda one: (one.folder, one.path)):
         if content := content_of(folder, shared):

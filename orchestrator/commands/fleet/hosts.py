@@ -69,7 +69,6 @@ def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
 
 
 def _of_file(path: Path | None) -> Iterator[Transport]:
-    """The transports of a hosts file."""
     entries = read_hosts_file(path) if path else ()
     kinds: tuple[Literal["ssh", "slurm"], ...] = ("ssh", "slurm")
     for kind in kinds:
@@ -78,7 +77,6 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
 
 
 def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
-    """The cluster that is named."""
     address, token_file = choice.address, choice.token_file
     if address is None and (choice.hosts_file is None or token_file is not None):
         address = os.environ.get("RAY_ADDRESS")
@@ -104,16 +102,13 @@ class ReachedFleet:
     launcher: LauncherName
     """The launcher of all of them: what one measures must be comparable to the other's results."""
     ask: Ask
-    """Asks one of them again."""
 
     @property
     def facts(self) -> dict[str, HostFacts]:
-        """The facts about each host."""
         return {name: host.facts for name, host in self.hosts.items()}
 
     @property
     def presence(self) -> Presence:
-        """The hosts of a run that begins."""
         return Presence(self.hosts, self.busy, self.ask)
 
 
@@ -122,14 +117,9 @@ def reach(
 ) -> ReachedFleet:
     """Ask each host what it is; one that does not answer or may not measure is noted and left out.
 
-    A host that another driver has is not asked, for that would disturb what it measures.
-
-    Args:
-        fleet: the way to each host, by its name.
-        options: those of the run.
-        note: takes a line for the user.
-        every: True to wait for each busy host, since its class may be one of its own; else one
-            host that answers is enough to begin.
+    A host that another driver has is not asked, for that would disturb what it measures. `every`
+    waits for each busy host, since its class may be one of its own; else one that answers is enough
+    to begin.
     """
     question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
     answers = _awaited(fleet, question, note, every=every)
@@ -242,7 +232,6 @@ class HostStatus:
     state: HostState
     """`silent` hosts are there for the transport, and did not answer our question."""
     busy_with: str | None = None
-    """The driver whose order it executes."""
     work: str | None = None
     """The run and unit that a driver of this user's has there; None if nobody knows."""
     lost: tuple[LostOrder, ...] = ()
@@ -252,7 +241,6 @@ class HostStatus:
     facts: HostFacts | None = None
     """Those that it told, a busy host earlier: asking it would disturb what it measures."""
     problem: str | None = None
-    """The reason why there are no facts."""
     hint: str | None = None
 
 
@@ -294,14 +282,7 @@ def host_states(
     holders: Mapping[str, str],
     limit_s: float = ASK_LIMIT_S,
 ) -> Sequence[HostStatus]:
-    """The state of each of these hosts.
-
-    Args:
-        transport: the way to them.
-        hosts: those that are there.
-        holders: the driver at work on each busy host, by the host's name.
-        limit_s: seconds for their answers.
-    """
+    """The state of each of these hosts; `holders` has the driver at work on each busy one."""
     answers = ask_all(transport, [host.name for host in hosts if host.name not in holders], limit_s)
     return [
         HostStatus(host, "busy", busy_with=holders[host.name])
@@ -323,11 +304,8 @@ class HostDiagnosis:
 
     host: str
     backend: Backend | None
-    """The backend; None for a host that says nothing."""
     reason: str
-    """The things that are missing."""
     remedy: str | None
-    """The way to them."""
 
 
 @dataclass(frozen=True)
@@ -340,7 +318,6 @@ class FleetDiagnosis:
 
     @property
     def silent(self) -> int:
-        """Number of hosts that do not answer."""
         return sum(row.backend is None for row in self.lacks)
 
 

@@ -26,7 +26,6 @@ class ComparedRun(RunResult):
     """A run that has ended, with the verdicts on it."""
 
     verdicts: RegressionAnswer | None = None
-    """Those against the baseline; None where nothing could be judged."""
 
     @property
     def exit_code(self) -> int:
@@ -48,12 +47,8 @@ def run_against(
 ) -> ComparedRun:
     """Measure a matrix and judge it by a baseline.
 
-    Args:
-        request: the matrix and the options of its run.
-        baseline: `last`, a run's id, a snapshot's name or another matrix file; where launches do
-            not take turns, whatever `regress` takes.
-        against: how both are compared.
-        observer: is told of the progress.
+    The baseline is `last`, a run's id, a snapshot's name or another matrix file; where launches do
+    not take turns, whatever `regress` takes.
     """
     if against.interleave:
         threshold = against.threshold or INTERLEAVED_THRESHOLD

@@ -29,7 +29,6 @@ class RecordedBaseline:
     """The measurements of an earlier version, with which a run shall take turns."""
 
     label: str
-    """A run's id, or a snapshot's name."""
     records: Mapping[str, VersionRecord]
     """By cell id: cells of the plan that it measured."""
 
@@ -37,12 +36,8 @@ class RecordedBaseline:
 def find_baseline(word: str, database: Path, results: Path, plan: Plan) -> RecordedBaseline:
     """The measurements of the plan's cells that a word names.
 
-    Args:
-        word: `last`, which is the newest run that measured one of the cells, a run's id, or the
-            name of a snapshot.
-        database: the database that holds the run.
-        results: the folder beside whose runs snapshots lie.
-        plan: the cells.
+    The word is `last`, which is the newest run that measured one of the cells, a run's id, or the
+    name of a snapshot, which lie beside the runs in `results`.
     """
     cells = [entry.cell.id for entry in plan.with_decision("run")]
     with _opened(word, database, results, cells) as (store, run_id):
@@ -129,7 +124,6 @@ def _image_of(record: VersionRecord, label: str) -> Pinned:
 
 
 def _graph_of(record: VersionRecord) -> str | None:
-    """The prepared graph that the record's job names; None without one."""
     try:
         job = json.loads(record.job or "null")
     except (ValueError, RecursionError):

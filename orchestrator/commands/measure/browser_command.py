@@ -179,7 +179,6 @@ class ServePage(AxisOptions, Command):
     weights_seed: WeightsSeed = 0
 
     def execute(self) -> None:
-        """Serve the page until Ctrl-C."""
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.bench import BenchOptions
         from orchestrator.commands.program.progress import show_progress

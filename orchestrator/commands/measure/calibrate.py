@@ -54,11 +54,8 @@ class CalibrateRequest:
     """A request to calibrate this machine."""
 
     results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
-    """Launcher and database."""
     command: str = ""
-    """The command line."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class CalibrateResult:
 
     spreads: Spreads
     path: Path | None
-    """The file that keeps them; None if there are none."""
     outcome: RunOutcome
     other_load: float = 0.0
     """The largest share of the CPUs that others used beside a runtime."""
@@ -120,7 +116,6 @@ def _announcement(plan: Plan) -> str:
 
 
 def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
-    """The spread of fresh processes, by path and device, from the cells' records."""
     return {
         spread_key(cell, record.hardware_id): spread
         for cell in cells
@@ -151,7 +146,6 @@ def _spread_of(record: Record) -> ProcessSpread | None:
 
 
 def other_load_of(records: Mapping[str, Record]) -> float:
-    """The largest share of the CPUs that others used beside a cell."""
     loads = (record.noise_other_load or 0.0 for record in records.values())
     return max(loads, default=0.0)
 

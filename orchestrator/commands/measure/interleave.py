@@ -32,7 +32,6 @@ MATRIX_SUFFIXES = (".yaml", ".yml")
 
 
 def is_matrix(word: str) -> bool:
-    """True if a baseline's name is that of a matrix file."""
     return word.endswith(MATRIX_SUFFIXES)
 
 
@@ -87,11 +86,7 @@ def run_interleaved(
 ) -> tuple[BothFolders, BothOutcomes]:
     """Plan a matrix, and measure each cell in today's version and in that of a baseline.
 
-    Args:
-        request: the matrix and the options of the run.
-        baseline: `last`, a run's id, the name of a snapshot, or another matrix file.
-        threshold: the least relative change that matters.
-        observer: is told of the progress.
+    The baseline is `last`, a run's id, the name of a snapshot, or another matrix file.
     """
     name = _launcher_name(request.options, baseline, observer)
     paired = _plan_pairs(request, baseline)
@@ -106,7 +101,6 @@ def run_interleaved(
 
 
 def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
-    """The plan of such a run, of which nothing is measured."""
     _require_timed(request.options)
     if not is_matrix(baseline):
         _require_containers(request.options)
@@ -243,7 +237,6 @@ def _doubled(entry: PlannedCell, before: Measure, now: Measure) -> PlannedCell:
 
 
 def _describe(label: str, version: BaselineVersion, plan: Plan) -> str:
-    """The pairs in one line: of what, and how many."""
     images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
     content = images or f"its {', '.join(sorted(version.models))}"
     counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}

@@ -49,22 +49,17 @@ class PlannedExport:
 
 @dataclass(frozen=True)
 class PlanSums:
-    """Sums over a plan."""
+    """Sums over a plan; launches are each job's, as often as its cells have rounds at least."""
 
     decisions: Mapping[Decision, int]
-    """Cells by decision."""
     jobs: int
     launches: int
-    """Launches of all jobs, each as often as its cells have rounds at least."""
     most_launches: int
     """The same if no median is precise before the last round."""
     exporting_s: float
-    """Seconds of all exports."""
     total_s: float
-    """Seconds of all launches and exports."""
 
     def __str__(self) -> str:
-        """Cells by decision, jobs, launches and the whole time, in one line."""
         run, skip, done = (self.decisions.get(word, 0) for word in get_args(Decision))
         least = "at least " if self.most_launches > self.launches else ""
         launches = f" ({least}{self.launches:,} launches)" if self.launches > self.jobs else ""
@@ -97,7 +92,6 @@ class PlanReport:
             }
 
     def sums(self) -> PlanSums:
-        """Cells, jobs, launches and seconds of the whole plan."""
         jobs = planned_jobs(self.plan)
         exporting_s = sum(export.estimate_s for export in self.exports)
         return PlanSums(
@@ -143,11 +137,8 @@ def plan_run(
 ) -> tuple[Plan, RunSource]:
     """Plan for a machine, by default this one, with what `run.json` keeps of the plan's source.
 
-    Args:
-        request: the matrix and the options.
-        machine: what is known of the machine.
-        hosts: the ids of the machines whose past results tell how long cells take; None for this
-            one.
+    `hosts` are the ids of the machines whose past results tell how long cells take; None for this
+    one.
     """
     plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
     cells = len(plan.entries)
@@ -160,12 +151,10 @@ def plan_run(
 
 
 def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
-    """The plan with the graphs that its run would export first."""
     return PlanReport(plan, tuple(_exports(plan, request)))
 
 
 def run_source(matrix: object, command: str | None = None) -> RunSource:
-    """The source of a plan: the text of the matrix if it is a file."""
     if not isinstance(matrix, Path):
         return RunSource(command=command)
     return RunSource(matrix=document_text(matrix), matrix_path=matrix, command=command)
@@ -205,10 +194,7 @@ def _plan(
 def past_speeds(database: Path, hosts: Collection[str] | None = None) -> "Mapping[str, CellSpeed]":
     """Speeds of cells before, by id; empty without a readable database.
 
-    Args:
-        database: the DuckDB file.
-        hosts: the ids of the machines; of several that measured a cell the slowest counts. None for
-            this machine.
+    `hosts` are the ids of machines, of which the slowest counts; None for this one.
     """
     if not database.is_file():
         return {}

@@ -73,7 +73,6 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
     ] = False
 
     def execute(self) -> None:
-        """Show the plan."""
         if self.schema or self.hosts_schema:
             self.refuse_all_but("--schema" if self.schema else "--hosts-schema", ())
             _print_schema(hosts=self.hosts_schema)

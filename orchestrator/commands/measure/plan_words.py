@@ -46,7 +46,6 @@ class PlanningNotes:
         self._noted_at = clock()
 
     def __call__(self, work: str, done: int, total: int) -> None:
-        """Say how far it is, unless the last note was a moment ago."""
         now = self._clock()
         if now - self._noted_at >= _PATIENCE_S:
             self._noted_at = now
@@ -99,14 +98,7 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
 def print_jobs(
     jobs: Sequence[PipelineJob], matrix: str, *, gitlab: bool, judge: Sequence[str] = ()
 ) -> None:
-    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline.
-
-    Args:
-        jobs: the jobs that measure.
-        matrix: the matrix file.
-        gitlab: True for GitLab.
-        judge: the tags of GitLab's runner that judges.
-    """
+    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline."""
     from orchestrator.commands.measure.pipelines.files import github_matrix, gitlab_pipeline
 
     if gitlab:

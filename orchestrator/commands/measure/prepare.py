@@ -45,15 +45,12 @@ class PreparedGraph:
     shape: str
     """`dynamic`, or the sizes that it takes."""
     remedy: str | None = None
-    """The way in which it was exported."""
     difference_relative: float | None = None
     """Norm of its difference from torch in fp32 by that one's norm."""
     size_bytes: int | None = None
-    """Size of its files."""
     export_s: float | None = None
     """Seconds that the export took, on the day it was made."""
     failure: str | None = None
-    """The reason why there is none."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,6 @@ class Preparation:
 
     @property
     def missing(self) -> int:
-        """Number of graphs that could not be exported."""
         return sum(graph.failure is not None for graph in self.graphs)
 
 

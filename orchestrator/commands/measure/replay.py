@@ -81,7 +81,6 @@ class Replay:
         return sentences
 
     def data(self) -> dict[str, Any]:
-        """Both results without their jobs, and how they compare."""
         return {
             "then": _public(self.then),
             "now": _public(self.now),

@@ -47,7 +47,6 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Measure the result again."""
         from orchestrator.commands.measure.replay import print_replay
         from orchestrator.running.replay import ReplayRequest
         from orchestrator.screen.streams import after_work

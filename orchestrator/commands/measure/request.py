@@ -49,34 +49,25 @@ class PlanRequest:
     overrides: tuple[str, ...] = ()
     """Changes of the file, or of the options of `bench`, `path=value`."""
     select: tuple[str, ...] = ()
-    """Globs that keep cells."""
     limit: int | None = None
-    """At most so many cells run."""
     results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
-    """Options of the run that is planned."""
     prepares: bool = False
     """True if its graphs are exported and no cell is measured."""
     command: str | None = None
-    """The command line, for `run.json`."""
     progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
-    """Hears how far the planning is."""
     find_forecast: FindForecasts = field(default=no_forecast, compare=False, repr=False)
     """Finds what predicts cells on this machine, beside a database."""
 
     @property
     def database(self) -> Path:
-        """The database named, or the one in the results folder."""
         return self.options.database or self.results / DATABASE_NAME
 
     @property
     def purpose(self) -> Purpose:
-        """The purpose of its jobs."""
         return "prepare" if self.prepares else self.options.purpose
 
     def read(self) -> Matrix:
-        """The matrix, read once."""
         return self._read
 
     @cached_property

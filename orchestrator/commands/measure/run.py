@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 def saved_traces(folder: RunFolder) -> list[Path]:
-    """The traces of planned cells."""
     paths = (path for _, path in _outputs(folder, TRACE_SUFFIX))
     return sorted(path for path in paths if is_plain(path, TRACE_BYTES))
 
@@ -98,7 +97,6 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """That of the measurements."""
         return self.outcome.exit_code
 
 
@@ -107,9 +105,7 @@ class ResumeRequest:
     """An earlier run that shall be finished."""
 
     run_id: str
-    """The run's id; `last` means the newest."""
     results: Path
-    """The folder of all runs."""
     matrix: Path | None = None
     """The matrix file, if it was named: it must be the run's own."""
     options: RunOptions = field(default_factory=RunOptions)

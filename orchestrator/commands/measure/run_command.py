@@ -68,7 +68,6 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
     ] = None
 
     def execute(self) -> int:
-        """Measure, export or clear away."""
         self.refuse_without("--prepare-only", ("prune", "yes"))
         if self.prune or self.yes:
             return self._clear_artifacts()
@@ -154,7 +153,6 @@ class BenchCommand(BenchOptions, MatrixChanges, Measuring):
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
 
     def execute(self) -> int:
-        """Measure."""
         _ = self.axes  # a wrong value is refused before much is imported
         self.require_sense()
         from orchestrator.commands.measure.request import PlanRequest

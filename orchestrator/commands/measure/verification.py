@@ -41,23 +41,14 @@ class VerifiedCell(Frozen):
     """One cell's verdict."""
 
     cell_id: str
-    """The cell."""
     model: str
-    """Its model."""
     backend: Backend
-    """Its hardware path."""
     runtime: Runtime
-    """The software that executes it."""
     precision: Precision
-    """Its number format."""
     mode: Mode
-    """Its mode."""
     mark: Mark
-    """The verdict."""
     reason: str | None = None
-    """The reason why it is not `ok`."""
     device: str | None = None
-    """The physical device that was found."""
     software_device: bool | None = None
     """True if a program stood in for it."""
     verified_shape: str | None = None
@@ -76,21 +67,15 @@ class Verification(Frozen):
     verified_on: date
     """The day, UTC."""
     command: str
-    """The command line."""
     version: str
-    """Version of AccelMatrix."""
     git_commit: str | None
     """Commit of the checkout, with `-dirty` behind it if it had changes."""
     launcher: str
-    """`docker` or `process`."""
     machine: str | None
-    """The processor's name."""
     operating_system: str | None
     """The operating system as the runner saw it."""
     libraries: dict[str, str]
-    """Versions of all libraries that took part."""
     cells: tuple[VerifiedCell, ...]
-    """Every cell, in the plan's order."""
 
     @property
     def simulators(self) -> dict[Backend, str]:
@@ -156,13 +141,11 @@ def _words(reason: Reason | None) -> str | None:
 
 
 def save_verification(verification: Verification, path: Path) -> None:
-    """Keep a verification in a file."""
     with translate_os_errors(path, hint=OUTPUT_HINT):
         write_atomic(path, verification.model_dump_json(indent=2) + "\n")
 
 
 def load_verification(path: Path) -> Verification:
-    """A verification that was saved."""
     try:
         return Verification.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:

@@ -44,11 +44,9 @@ class VerifyRequest:
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
     """Launcher, database and seeds."""
     command: str = ""
-    """The command line."""
     save: Path | None = None
     """The file that shall keep the verification: it must be writable."""
 
@@ -121,12 +119,8 @@ def verify_matrix(
 ) -> Matrix:
     """The matrix over these models and backends.
 
-    Args:
-        models: models, sets or files of custom models.
-        backends: hardware paths.
-        runtimes: runtimes; all that a backend has if empty.
-        precisions: number formats; the first of `_PRECISIONS` that a backend has if empty.
-        modes: what the models do; inference if empty, and generation by those that write tokens.
+    Without runtimes, all that a backend has; without precisions, the first of `_PRECISIONS` that a
+    backend has; without modes, inference, and generation by those models that write tokens.
     """
     if modes:
         return _matrix(models, backends, runtimes, precisions, modes)

@@ -53,7 +53,6 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Check models or a bundle."""
         if self.bundle is not None:
             self.refuse_beside(
                 "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}

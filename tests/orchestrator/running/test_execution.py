@@ -131,7 +131,7 @@ def database() -> None:
 def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests are about launches and the records that they leave."""
     if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.running.execution.merge_run", count_verdicts)
+        monkeypatch.setattr("orchestrator.running.outcome.merge_run", count_verdicts)
 
 
 @pytest.fixture

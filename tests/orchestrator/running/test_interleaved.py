@@ -132,7 +132,7 @@ def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> Me
 @pytest.fixture(autouse=True)
 def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
     """Merges are of no interest here, and take a while."""
-    for module in ("execution", "interleaved.folders"):
+    for module in ("outcome", "interleaved"):
         monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 

@@ -30,9 +30,7 @@ class PlacedRun:
     host_class: str | None
     """The class of hosts that alone measures it; None for all of them."""
     hosts: Mapping[str, HostFacts]
-    """Its hosts, by name."""
     plan: Plan
-    """The plan; cells that no host can measure are skipped."""
     units: tuple[PlacedUnit, ...]
 
 
@@ -42,7 +40,6 @@ class FleetPlan:
 
     runs: tuple[PlacedRun, ...]
     source: RunSource
-    """The source of the plan."""
     expected_s: float
     """Seconds from the first order to the last verdict, if the estimates are right."""
 
@@ -79,7 +76,6 @@ def place_run(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None
 def _classes(
     facts: Mapping[str, HostFacts], placement: FleetPlacement
 ) -> Mapping[str | None, list[str]]:
-    """The hosts of each run."""
     if placement == "any":
         return {None: list(facts)}
     classes: dict[str | None, list[str]] = {}

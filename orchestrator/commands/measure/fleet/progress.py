@@ -58,7 +58,6 @@ class PlainFleetObserver(PlainObserver):
         self._hosts: set[str] = set()
 
     def on_host(self, host: str) -> Observer:
-        """Name the host in its lines."""
         self._hosts.add(host)
         self._forecast.hosts = len(self._hosts)
         return NamingObserver(self, host)
@@ -83,7 +82,6 @@ class LiveFleetObserver(LiveObserver):
         return self._rows[host]
 
     def order_ended(self, host: str, fault: str | None) -> None:
-        """Show that the host has no work, or that it lost some."""
         if row := self._rows.get(host):
             row.rest(fault)
 
@@ -93,7 +91,6 @@ class LiveFleetObserver(LiveObserver):
         self._draw_run()
 
     def visit(self, cell: Cell, job: Job) -> None:
-        """Count a round of a cell that was on some host."""
         self._forecast.visit(cell, job)
         self._draw_run()
 
@@ -115,11 +112,9 @@ class _HostRow:
         self._fleet.note(f"{self._host}: {text}", reason)
 
     def image_step(self, line: str) -> None:
-        """Show the step in the host's row."""
         self._show(escape_control_line(line))
 
     def rest(self, fault: str | None) -> None:
-        """Show that it has no work."""
         self._job = ""
         now = f"lost: {escape_control_line(fault)}" if fault else "idle"
         self._progress.update(self._task, total=0, completed=0, now=now)
@@ -128,17 +123,14 @@ class _HostRow:
         """Drop the event: the run is the driver's."""
 
     def job_started(self, job: Job) -> None:
-        """Show the job."""
         self._fleet.begin()
         self._job = job.id
         self._progress.update(self._task, total=len(job.cells), completed=0, now=job.id)
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Show the current cell and its phase."""
         self._show(f"{self._job}: {cell.shape} {phase}" if cell else f"{self._job}: {phase}")
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """Count the round."""
         self._progress.update(self._task, advance=1)
         self._fleet.visit(cell, job)
 

@@ -122,7 +122,6 @@ def resume_on_fleet(
 
 @contextmanager
 def held(folders: Sequence[RunFolder]) -> Iterator[None]:
-    """Hold runs as their only driver."""
     with ExitStack() as stack:
         for folder in folders:
             lock = FileLock(folder.path / _LOCK)
@@ -215,7 +214,6 @@ def _measure(
 
 
 def _estimates_s(work: Iterable[UnitWork]) -> dict[str, float]:
-    """Seconds of each cell of a run."""
     estimates: dict[str, float] = {}
     for one in work:
         planned = {entry.cell: entry.estimate_s for entry in one.folder.run.plan.entries}

@@ -74,11 +74,7 @@ def gitlab_pipeline(jobs: Sequence[PipelineJob], matrix: str, judge: Sequence[st
     Each job installs this package (the variable `ACCELMATRIX_PACKAGE` names another version or an
     address), measures its cells and keeps a bundle of their records. The next one merges these and
     judges them by the history in the project's package registry, which the last one adds them to.
-
-    Args:
-        jobs: the jobs that measure.
-        matrix: the matrix file.
-        judge: the tags of the runner that judges and remembers; none for any runner.
+    `judge` are the tags of the runner that does both; none for any runner.
     """
     pipeline: dict[str, Any] = {"stages": ["measure", "judge", "remember"]}
     for job in jobs:

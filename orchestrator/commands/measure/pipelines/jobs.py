@@ -28,7 +28,6 @@ class Share:
     shares: int
 
     def keeps(self, model: str) -> bool:
-        """True if that model is in this share."""
         digest = hashlib.sha256(model.encode()).digest()
         return int.from_bytes(digest[:8]) % self.shares == self.number - 1
 
@@ -172,7 +171,6 @@ class PipelineJob:
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The extras of this package that local processes of its backends need."""
         if self.runner.launcher != "process":
             return ()
         stacks = [CATALOGUE[backend].stack for backend in self.backends]
@@ -180,7 +178,6 @@ class PipelineJob:
 
     @property
     def estimate_minutes(self) -> int:
-        """The time that its cells may take, minutes."""
         return math.ceil(self.estimate_s / 60)
 
     @property
