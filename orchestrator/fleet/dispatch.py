@@ -203,7 +203,7 @@ class Dispatcher:
         return unit
 
     def lost(self, host: str, reason: str) -> Unit:
-        """The host's order ended in no way that is known; another host of its class gets the unit."""
+        """The host's order ended in no known way; another host of its class gets the unit."""
         state = self._hosts[host]
         unit = self._release(host)
         state.lost += 1

@@ -89,7 +89,7 @@ class OrderArrivals:
         ordered = self._folder.job(job.cells, job.provenance, job.round)
         if job != ordered.model_copy(update={name: getattr(job, name) for name in _HOSTS_OWN}):
             raise DamagedFile(f"another launch than was ordered: {job.id} of run {job.run_id}")
-        self._folder.write_job(job)
+        self._folder.job_files.write(job)
 
     def _visit(self, cell: Cell) -> None:
         if self._job is not None:

@@ -1,7 +1,7 @@
 """The hosts that are there: asked what they are, and again later if they were lost or busy."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -33,20 +33,17 @@ def ask_facts(
     transport: Transport, host: str, limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
 ) -> HostFacts:
     """The facts about a host, as it tells them."""
-    answer = ask_all(transport, [host], limit_s, question)[host]
+    answer = ask_all({host: transport}, limit_s, question)[host]
     if isinstance(answer, Unavailable):
         raise answer
     return answer
 
 
 def ask_all(
-    transport: Transport,
-    hosts: Iterable[str],
-    limit_s: float = ASK_LIMIT_S,
-    question: FactsWanted = _MEASURES,
-) -> Mapping[str, FactsAnswer]:
-    """The answer of each host; all are asked at once."""
-    questions = {host: _Question(transport, host, question) for host in hosts}
+    ways: Mapping[str, Transport], limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
+) -> dict[str, FactsAnswer]:
+    """The answer of each of these hosts; all are asked at once."""
+    questions = {host: _Question(way, host, question) for host, way in ways.items()}
     deadline = time.monotonic() + limit_s
     return {host: question.answer(deadline, limit_s) for host, question in questions.items()}
 
@@ -67,17 +64,14 @@ class _Question:
         try:
             return self._facts.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            self._give_up()
+            self._given_up = True
+            if self._conversation is not None:
+                end_later(self._conversation)
             return Unavailable(f"host {self._host}: did not answer within {limit_s:.0f} s")
         except Unavailable as error:
             return error
         except BenchError as error:
             return Unavailable(f"host {self._host}: {error_text(error)}", hint=error_hint(error))
-
-    def _give_up(self) -> None:
-        self._given_up = True
-        if self._conversation is not None:
-            end_later(self._conversation)
 
     def _run(self) -> None:
         try:

@@ -62,7 +62,7 @@ class Talk:
         self._heard_at: float | None = None
 
     def is_silent(self, silence_s: float, first_word_s: float | None) -> bool:
-        """True if the host is gone, by what it says; None for a first word that may take any time."""
+        """True if the host is gone; `first_word_s` is None if its program may take any time."""
         if self._heard_at is not None:
             return self._clock() - self._heard_at > silence_s
         if self._begun_at is None or first_word_s is None:

@@ -4,11 +4,10 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
 import runner
 from orchestrator.backends.machine import this_host
@@ -30,7 +29,6 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
 _LARGEST_DRAWN_SEED = 2**31
-_UNCHANGED: Mapping[str, object] = MappingProxyType({})
 
 
 def create_run(
@@ -38,7 +36,7 @@ def create_run(
     source: RunSource,
     results: Path,
     options: RunOptions,
-    changes: Mapping[str, object] = _UNCHANGED,
+    changes: Mapping[str, object] | None = None,
 ) -> RunFolder:
     """Make the folder of a new run.
 
@@ -50,7 +48,7 @@ def create_run(
             would fill a real database.
     """
     require_runnable(plan, results, options)
-    run = new_run_file(plan, source, results, options).model_copy(update=dict(changes))
+    run = new_run_file(plan, source, results, options).model_copy(update=changes)
     return RunFolder.create(results, run)
 
 
@@ -135,21 +133,15 @@ def _require_database(path: Path, *, scratch: bool) -> None:
 
 def nothing_to_do(plan: Plan) -> NothingToDo:
     """The error if no cell of the plan runs, with the first few reasons of skipped cells."""
-    reasons: Sequence[str] = [
-        reason_text(reason)
-        for reason in dict.fromkeys(entry.reason for entry in plan.entries)
-        if reason
-    ]
     if not plan.entries:
         return NothingToDo(
             "no cell is left to run", hint="; ".join(plan.notes) or "the matrix holds no cell"
         )
+    causes = dict.fromkeys(entry.reason for entry in plan.entries)
+    reasons = [reason_text(cause) for cause in causes if cause]
     shown = "; ".join(reasons[:_REASONS_SHOWN])
-    more = (
-        f" and {len(reasons) - _REASONS_SHOWN} more reasons"
-        if len(reasons) > _REASONS_SHOWN
-        else ""
-    )
+    left = len(reasons) - _REASONS_SHOWN
+    more = f" and {left} more reasons" if left > 0 else ""
     return NothingToDo(
         f"none of the {len(plan.entries)} cells can run: {shown}{more}",
         hint="`orchestrator plan` shows every cell with its reason",

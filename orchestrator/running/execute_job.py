@@ -100,7 +100,10 @@ def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> It
         changed = [path for path, content in before.items() if _content(path) != content]
         for path in changed:
             with translate_os_errors(path):
-                _put_back(path, before[path])
+                if set_aside(path) is None:
+                    remove_entry(path)
+                if (content := before[path]) is not None:
+                    write_atomic(path, content)
             note(f"{path.name}: was changed by a launch without its cell, and put back")
 
 
@@ -109,13 +112,6 @@ def _results(folder: RunFolder, cell: Cell) -> Iterator[Path]:
     rounds = folder.run.plan.measure[cell.backend].most_rounds
     yield record
     yield from (round_path(record.parent, cell, number) for number in range(1, rounds + 1))
-
-
-def _put_back(path: Path, content: bytes | None) -> None:
-    if set_aside(path) is None:
-        remove_entry(path)
-    if content is not None:
-        write_atomic(path, content)
 
 
 def _content(path: Path) -> bytes | None:
@@ -147,10 +143,9 @@ class ArtifactFolders:
     graphs: Path | None = None
 
 
-_NONE = ArtifactFolders()
-
-
-def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _NONE) -> None:
+def execute_job(
+    job: Job, context: LaunchContext, artifacts: ArtifactFolders = ArtifactFolders()
+) -> None:
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
     Every launch leaves at least one cell less to visit, so this ends.
@@ -215,7 +210,7 @@ def _task(job: Job, folder: RunFolder, artifacts: ArtifactFolders) -> Task:
     return Task(
         job=job,
         backend=job.cells[0].backend,
-        job_file=folder.write_job(job),
+        job_file=folder.job_files.write(job),
         out=folder.out(job.id),
         references=artifacts.references,
         graphs=artifacts.graphs,

@@ -97,7 +97,7 @@ def drop_foreign_rounds(
 ) -> None:
     """Drop rounds in another image or of another commit: they are no samples of the same thing."""
     unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
-    before = folder.last_provenance(planned.id) if unrecorded else None
+    before = folder.job_files.last_provenance(planned.id) if unrecorded else None
     if before is None:
         return
     now = environment(unrecorded[0].backend)

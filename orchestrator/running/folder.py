@@ -71,7 +71,7 @@ class RunFolder:
         self.damaged: dict[Path, Damaged] = {}
         """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
-        self._jobs = JobFiles(path / "jobs")
+        self.job_files = JobFiles(path / "jobs")
 
     @classmethod
     def create(cls, results: Path, run: RunFile, name: str | None = None) -> "RunFolder":
@@ -167,12 +167,6 @@ class RunFolder:
             path.mkdir(exist_ok=True)
         return path
 
-    def write_job(self, job: Job) -> Path:
-        return self._jobs.write(job)
-
-    def last_provenance(self, job_id: str) -> Provenance | None:
-        return self._jobs.last_provenance(job_id)
-
     def write_log(self, job_file: Path, text: str) -> None:
         path = self.path / "logs" / f"{job_file.stem}.log"
         with translate_os_errors(path):
@@ -213,7 +207,7 @@ class RunFolder:
 
         The host's own verdict on a cell comes from no launch, and is never that all is well.
         """
-        launched = self._jobs.launched(cell.job_id)
+        launched = self.job_files.launched(cell.job_id)
         own = [self.job([cell], self.nowhere)] if record.status != "ok" else []
         return [*launched, *own] if launched else []
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.references import is_verified
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.job_files import JobFiles, false_claim
+from orchestrator.running.job_files import false_claim
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.store.merge.report import MergeReport
@@ -42,7 +42,7 @@ def record_so_far(
     The columns are those that the runner found with the last of them. They are a job's claims, and
     count as far as those of a record file would.
     """
-    jobs = JobFiles(folder.path / "jobs").launched(cell.job_id)
+    jobs = folder.job_files.launched(cell.job_id)
     if not rounds or not jobs:
         return None
     try:

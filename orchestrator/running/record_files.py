@@ -4,11 +4,9 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from os import stat_result
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from orchestrator.store.records.compact import compact_files
@@ -130,7 +128,9 @@ class CompactedRecords:
                         continue
                     folder = self._records / cell.job_id
                     folder.mkdir(exist_ok=True)
-                    _write_missing(folder / f"{cell.id}.parquet", table.slice(at, 1))
+                    if not (own := folder / f"{cell.id}.parquet").exists():
+                        with atomic_file(own) as file:
+                            write_one_row(table.slice(at, 1), file)
                 if not (strangers and set_aside(path)):
                     path.unlink()
 
@@ -143,7 +143,8 @@ class CompactedRecords:
 
     def _rows(self, path: Path) -> _Rows:
         with translate_os_errors(path, "cannot be read"):
-            stamp = _stamp(path.stat())
+            status = path.stat()
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
             known = self._known.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
@@ -173,16 +174,6 @@ def set_aside(path: Path) -> Path | None:
 
 def aside_of(path: Path) -> Path:
     return path.with_name(path.name + DAMAGED_SUFFIX)
-
-
-def _write_missing(path: Path, row: pa.Table) -> None:
-    if not path.exists():
-        with atomic_file(path) as file:
-            write_one_row(row, file)
-
-
-def _stamp(stat: stat_result) -> tuple[int, ...]:
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def find_strays(records: Path, files: Iterable[Path]) -> Iterator[Damaged]:

@@ -75,8 +75,7 @@ class RunFile(RunSource):
     hosts: tuple[str, ...] = ()
     """Globs of the names of a fleet's hosts that may measure it; empty for all of them."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
-    """The calibrated spread of fresh processes on this host, by path and device. Runs before
-    devices were told apart have none of them."""
+    """The calibrated spread of fresh processes on this host, by path and device."""
     version: RecordedVersion | None = None
     interleaving: "Interleaving | None" = None
     """The run whose launches take turns with those of this one; null if it stands alone."""

@@ -131,7 +131,7 @@ def reach(
         for name, answer in answers.items()
         if isinstance(answer, HostFacts) and answer.launcher != launcher
     ]
-    answers |= _answers(fleet, others, question)
+    answers |= ask_all({name: fleet[name] for name in others}, question=question)
     hosts, errors = dict[str, Reach](), list[BenchError]()
     for name, answer in answers.items():
         if isinstance(answer, HostBusy):
@@ -164,7 +164,7 @@ def _awaited(
     fleet: Ways, question: FactsWanted, note: Callable[[str], None], *, every: bool
 ) -> dict[str, FactsAnswer]:
     """The answers of all hosts, once enough of those that are busy have become free."""
-    answers = _answers(fleet, list(fleet), question)
+    answers = ask_all(fleet, question=question)
     is_noted = False
     while busy := [name for name, answer in answers.items() if isinstance(answer, HostBusy)]:
         if not every and any(isinstance(answer, HostFacts) for answer in answers.values()):
@@ -172,15 +172,7 @@ def _awaited(
         if not is_noted:
             note(f"waiting for {', '.join(busy)}: {answers[busy[0]]}")
             is_noted = True
-        answers |= _answers(fleet, busy, question)
-    return answers
-
-
-def _answers(fleet: Ways, hosts: Sequence[str], question: FactsWanted) -> dict[str, FactsAnswer]:
-    answers: dict[str, FactsAnswer] = {}
-    for transport in dict.fromkeys(fleet[name] for name in hosts):
-        names = [name for name in hosts if fleet[name] is transport]
-        answers |= ask_all(transport, names, question=question)
+        answers |= ask_all({name: fleet[name] for name in busy}, question=question)
     return answers
 
 
@@ -245,10 +237,7 @@ class HostStatus:
 
 
 def fleet_status(
-    transports: Sequence[Transport],
-    choice: FleetHosts,
-    journal: HostJournal,
-    limit_s: float = ASK_LIMIT_S,
+    transports: Sequence[Transport], choice: FleetHosts, journal: HostJournal
 ) -> Sequence[HostStatus]:
     """Every host that is chosen: free ones are asked, busy and dead ones are left alone."""
     statuses: list[HostStatus] = []
@@ -259,7 +248,7 @@ def fleet_status(
             busy |= transport.holders()
             dead = transport.lost_hosts()
             statuses += [HostStatus(host, "dead", problem="died") for host in dead]
-        statuses += host_states(transport, hosts, busy, limit_s)
+        statuses += host_states(transport, hosts, busy)
     chosen = choice.chosen_hosts([status.host.name for status in statuses])
     journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
     return [_completed(one, journal) for one in statuses if one.host.name in chosen]
@@ -268,11 +257,10 @@ def fleet_status(
 def _completed(status: HostStatus, journal: HostJournal) -> HostStatus:
     """The status with what the journal knows: of a busy host, what it answered last."""
     entry = journal.of(status.host.name)
-    known = replace(status, lost=entry.lost)
     if status.facts is not None:
-        return known
-    known = replace(known, facts=entry.facts, beat_s=entry.asked_s)
+        return replace(status, lost=entry.lost)
     is_ours = status.busy_with is not None and entry.holder is not None
+    known = replace(status, lost=entry.lost, facts=entry.facts, beat_s=entry.asked_s)
     return replace(known, work=entry.work) if is_ours else known
 
 
@@ -281,21 +269,21 @@ def host_states(
     hosts: Sequence[FleetHost],
     holders: Mapping[str, str],
     limit_s: float = ASK_LIMIT_S,
-) -> Sequence[HostStatus]:
+) -> list[HostStatus]:
     """The state of each of these hosts; `holders` has the driver at work on each busy one."""
-    answers = ask_all(transport, [host.name for host in hosts if host.name not in holders], limit_s)
-    return [
-        HostStatus(host, "busy", busy_with=holders[host.name])
-        if host.name in holders
-        else _answered(host, answers[host.name])
-        for host in hosts
-    ]
-
-
-def _answered(host: FleetHost, answer: FactsAnswer) -> HostStatus:
-    if isinstance(answer, HostFacts):
-        return HostStatus(host, "free", beat_s=time.time(), facts=answer)
-    return HostStatus(host, "silent", problem=error_text(answer), hint=error_hint(answer))
+    free = {host.name: transport for host in hosts if host.name not in holders}
+    answers = ask_all(free, limit_s)
+    statuses = []
+    for host in hosts:
+        answer = answers.get(host.name)
+        if answer is None:
+            statuses.append(HostStatus(host, "busy", busy_with=holders[host.name]))
+        elif isinstance(answer, HostFacts):
+            statuses.append(HostStatus(host, "free", beat_s=time.time(), facts=answer))
+        else:
+            problem, hint = error_text(answer), error_hint(answer)
+            statuses.append(HostStatus(host, "silent", problem=problem, hint=hint))
+    return statuses
 
 
 @dataclass(frozen=True)
@@ -325,16 +313,14 @@ def diagnose_fleet(choice: FleetHosts, backends: tuple[Backend, ...]) -> FleetDi
     """Ask each host what it is, and tell what it lacks of these backends."""
     runs, lacks = dict[str, tuple[Backend, ...]](), list[HostDiagnosis]()
     with open_fleet(choice) as fleet:
-        for transport in dict.fromkeys(fleet.values()):
-            names = [name for name, way in fleet.items() if way is transport]
-            for name, answer in ask_all(transport, names).items():
-                if not isinstance(answer, HostFacts):
-                    lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
-                    continue
-                runs[name] = tuple(one for one in backends if one not in answer.unavailable)
-                lacks += [
-                    HostDiagnosis(name, one, reason, answer.remedies.get(one))
-                    for one in backends
-                    if (reason := answer.unavailable.get(one))
-                ]
+        for name, answer in ask_all(fleet).items():
+            if not isinstance(answer, HostFacts):
+                lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
+                continue
+            runs[name] = tuple(one for one in backends if one not in answer.unavailable)
+            lacks += [
+                HostDiagnosis(name, one, reason, answer.remedies.get(one))
+                for one in backends
+                if (reason := answer.unavailable.get(one))
+            ]
     return FleetDiagnosis(runs, tuple(lacks))

@@ -52,8 +52,8 @@ class RayTransport:
     ) -> None:
         """Connect to the cluster whose head has this address.
 
-        Without a token's file Ray finds one by its own rules; `python` in `program` is the host's own;
-        `exclusive`: no other driver may use a host at the same time.
+        Without a token's file Ray finds one by its own rules. The word `python` in `program` is the
+        host's own. `exclusive`: no other driver may use a host at the same time.
         """
         if find_spec("ray") is None:
             raise Unavailable(

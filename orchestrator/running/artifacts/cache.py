@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from zipfile import ZipFile
@@ -87,13 +88,23 @@ class ArtifactCache:
         The job writes into an empty folder of its own. The reason is the one that `take` found
         there, or the one for which the launch ended, also where none can begin.
         """
+        with translate_os_errors(self.path):
+            out = Path(mkdtemp(prefix=_MAKING, dir=self.path))
         try:
             provenance = self._availability.prepare(ARTIFACT_BACKEND)
             job = job.model_copy(update={"provenance": provenance})
-            return self._execute(job, take, graphs)
+            job_file = self._context.folder.job_files.write(job)
+            task = Task(job, ARTIFACT_BACKEND, job_file, out, graphs=graphs)
+            launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
+            if launch.exit is None:
+                raise EngineUnavailable(reason("engine_silent"))
+            with translate_os_errors(self.path):
+                return take(out) or launch.outcome.reason
         except (Unavailable, ImageError) as error:
             facts = {"backend": ARTIFACT_BACKEND, "hint": error_hint(error)}
             return reason("maker_unavailable", cause=error.reason, **facts)
+        finally:
+            remove_tree(out)
 
     def forget_failure(self, name: str) -> None:
         """Remove the reason that an earlier try left, since another one begins."""
@@ -114,36 +125,12 @@ class ArtifactCache:
     def _failure_file(self, name: str) -> Path:
         return self.path / f"{name}{FAILED_SUFFIX}"
 
-    def _execute(self, job: Job, take: Take, graphs: Path | None) -> Reason:
-        folder = self._context.folder
-        with self._own_folder() as out:
-            task = Task(
-                job=job,
-                backend=ARTIFACT_BACKEND,
-                job_file=folder.write_job(job),
-                out=out,
-                graphs=graphs,
-            )
-            launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
-            if launch.exit is None:
-                raise EngineUnavailable(reason("engine_silent"))
-            with translate_os_errors(self.path):
-                return take(out) or launch.outcome.reason
-
-    @contextmanager
-    def _own_folder(self) -> Iterator[Path]:
-        with translate_os_errors(self.path):
-            out = Path(mkdtemp(prefix=_MAKING, dir=self.path))
-        try:
-            yield out
-        finally:
-            remove_tree(out)
-
 
 PINS = OUR_FOLDERS.images / "cpu" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 
 
+@cache
 def versions_of(producer: Producer, *, in_images: bool, pins: Path = PINS) -> dict[str, str]:
     """Versions of our code, and of the libraries where the backend cpu's jobs are launched.
 
@@ -152,11 +139,8 @@ def versions_of(producer: Producer, *, in_images: bool, pins: Path = PINS) -> di
     """
     if not in_images:
         return producer.versions(producer.installed())
-    return producer.versions(_pinned(pins.read_text("utf-8"), producer))
-
-
-def _pinned(text: str, producer: Producer) -> dict[str, str]:
-    return {name: version for name, version in _PIN.findall(text) if name in producer.libraries}
+    pinned = dict(_PIN.findall(pins.read_text("utf-8")))
+    return producer.versions({name: pinned[name] for name in producer.libraries if name in pinned})
 
 
 REFERENCE_BYTES = 4 << 30
@@ -226,15 +210,8 @@ def take_graph(draft: Path, path: Path, cell: Cell | None) -> None:
         remove_tree(unfinished)
 
 
-def shapes_left(folder: Path, most: int) -> Mapping[str, Path]:
-    return _named_like_shapes(folder, "", most)
-
-
-def refusals_left(folder: Path, most: int) -> Mapping[str, Path]:
-    return _named_like_shapes(folder, FAILED_SUFFIX, most)
-
-
-def _named_like_shapes(folder: Path, suffix: str, most: int) -> Mapping[str, Path]:
+def shapes_left(folder: Path, most: int, suffix: str = "") -> Mapping[str, Path]:
+    """What a job left that is named like a shape, by that shape, at most so many of them."""
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             return {}

@@ -1,6 +1,6 @@
 """Prepared graphs: exported once per model, content and number format, kept for all runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +12,6 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.cache import (
     ArtifactCache,
     reason_in,
-    refusals_left,
     shapes_left,
     take_graph,
     versions_of,
@@ -25,6 +24,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
+    FAILED_SUFFIX,
     GraphKind,
     NumberFormat,
     fixed_shape,
@@ -113,7 +113,6 @@ class Graphs:
         self._tried: set[str] = set()
         self._gone: set[str] = set()
         self._cut_short: dict[str, Reason] = {}
-        self._versions: Versions | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
         """The job with its graph named, and the folder of all graphs.
@@ -126,20 +125,25 @@ class Graphs:
         if not executes_graph(job.cells[0]):
             return job, None
         job, folder = self._named(job), self._cache.open()
-        missing = self._missing(job)
+        shapes = {f"{job.graph}/{fixed_shape(cell)}": cell for cell in job.cells}
+        present = folder / str(job.graph)
+        missing = {
+            name: cell
+            for name, cell in shapes.items()
+            if name not in self._tried and not has_graph(present, cell)
+        }
         if missing:
             self._export(job, missing)
-        for cell in job.cells:
-            if cause := self._cut_short.get(_name(job, cell)):
+        for name in shapes:
+            if cause := self._cut_short.get(name):
                 raise Unavailable(reason("graph_cut_short", cause=cause))
         return job, folder
 
     def _named(self, job: Job) -> Job:
         if recorded := self._earlier(job):
             return job.model_copy(update={"graph": recorded})
-        if self._versions is None:
-            self._versions = versions_of(GRAPHS, in_images=self._in_images)
-        name = graph_name(job.model, job.cells[0], job.weights_seed, self._versions)
+        versions = versions_of(GRAPHS, in_images=self._in_images)
+        name = graph_name(job.model, job.cells[0], job.weights_seed, versions)
         return job.model_copy(update={"graph": name})
 
     def _earlier(self, job: Job) -> str | None:
@@ -155,30 +159,22 @@ class Graphs:
             self._cache.note(f"the graph {name} is gone: today's is executed in its place")
         return None
 
-    def _missing(self, job: Job) -> list[Cell]:
-        shapes = {_name(job, cell): cell for cell in job.cells}
-        return [
-            cell
-            for name, cell in shapes.items()
-            if name not in self._tried and not self._has(job, cell)
-        ]
-
-    def _has(self, job: Job, cell: Cell) -> bool:
-        """False for a damaged graph too, which is exported anew."""
-        return has_graph(self._cache.path / str(job.graph), cell)
-
-    def _export(self, job: Job, missing: Sequence[Cell]) -> None:
+    def _export(self, job: Job, missing: Mapping[str, Cell]) -> None:
+        """Export these graphs, by their names; keep and note the reasons of those that fail."""
         first = job.cells[0]
         subject = f"{job.model.name} ({graph_kind(first)}, {number_format(first)})"
         self._cache.note(f"exporting the graph of {subject}")
-        names = {_name(job, cell): cell for cell in missing}
-        for name in (f"{job.graph}/{DYNAMIC}", *names):
+        of_all = f"{job.graph}/{DYNAMIC}"
+        for name in (of_all, *missing):
             self._cache.forget_failure(name)
-        export, present = _export_job(job, missing), self._cache.path
-        ended = self._cache.launch(export, partial(self._take, export), present)
-        self._tried |= names.keys()
-        failed = [name for name, cell in names.items() if not self._has(job, cell)]
-        reasons = {name: self._failure(job, name) for name in failed}
+        export, graphs = _export_job(job, missing.values()), self._cache.path
+        ended = self._cache.launch(export, partial(self._take, export), graphs)
+        self._tried |= missing.keys()
+        reasons = {
+            name: self._cache.failure(name) or self._cache.failure(of_all)
+            for name, cell in missing.items()
+            if not has_graph(graphs / str(job.graph), cell)
+        }
         cut_short = {name: ended for name, explanation in reasons.items() if explanation is None}
         if cut_short:
             self._cut_short |= cut_short
@@ -191,27 +187,20 @@ class Graphs:
     def _take(self, job: Job, out: Path) -> None:
         folder, left = self._cache.path / str(job.graph), out / str(job.graph)
         folder.mkdir(exist_ok=True)
-        for shape, draft in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
+        most = len(job.cells) + OWN_SHAPES
+        for shape, draft in shapes_left(left, most).items():
             if is_graph(folder / shape):
                 continue
             try:
                 take_graph(draft, folder / shape, job.cells[0])
             except Unsupported as refusal:
                 self._cache.keep_failure(f"{job.graph}/{shape}", refusal.reason)
-        for shape, file in refusals_left(left, len(job.cells) + OWN_SHAPES).items():
+        for shape, file in shapes_left(left, most, FAILED_SUFFIX).items():
             if refused := reason_in(file):
                 self._cache.keep_failure(f"{job.graph}/{shape}", refused)
 
-    def _failure(self, job: Job, name: str) -> Reason | None:
-        """The exporter's reason against this shape, or all; None if it never got that far."""
-        return self._cache.failure(name) or self._cache.failure(f"{job.graph}/{DYNAMIC}")
 
-
-def _name(job: Job, cell: Cell) -> str:
-    return f"{job.graph}/{fixed_shape(cell)}"
-
-
-def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
+def _export_job(job: Job, missing: Iterable[Cell]) -> Job:
     first = job.cells[0]
     longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
     return job.model_copy(

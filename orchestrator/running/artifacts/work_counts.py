@@ -70,16 +70,12 @@ class WorkCounts:
         may_count = job.purpose == "measure"  # then the run holds the device of such jobs
         if counted is None and may_count and job.model.name not in self._tried:
             self._tried.add(job.model.name)
-            counted = self._counted_now(job.model)
+            outcome = self.count(job.model)
+            counted = None if isinstance(outcome, Reason) else outcome
+            if explanation := outcome if isinstance(outcome, Reason) else outcome.reason:
+                text = reason_text(explanation)
+                self._cache.note(f"{job.model.name}: not all of its work could be counted: {text}")
         return job.model_copy(update={"counted": counted.polynomials or None}) if counted else job
-
-    def _counted_now(self, model: ModelSpec) -> CountedWork | None:
-        counted = self.count(model)
-        explanation = counted if isinstance(counted, Reason) else counted.reason
-        if explanation:
-            text = reason_text(explanation)
-            self._cache.note(f"{model.name}: not all of its work could be counted: {text}")
-        return None if isinstance(counted, Reason) else counted
 
     def count(self, model: ModelSpec) -> CountedWork | Reason:
         """Launch a job that counts the model, and keep what it found; or the reason for nothing."""
@@ -94,7 +90,8 @@ class WorkCounts:
             except OSError:
                 return None  # the end of the launch tells why
             except DamagedFile as damaged:
-                return _refusal(damaged)
+                hint = f"; {damaged.hint}" if damaged.hint else ""
+                return reason("said", text=escape_control_line(f"{damaged}{hint}"))
             return None
 
         explanation = self._cache.launch(self._job(architecture), take)
@@ -123,9 +120,3 @@ class WorkCounts:
 
 def _file(results: Path, architecture: ModelSpec) -> Path:
     return results / COUNTS_FOLDER / f"{counts_key(architecture)}.json"
-
-
-def _refusal(damaged: DamagedFile) -> Reason:
-    """The fault of what a job left, in one line that steers no terminal."""
-    remedy = f"; {damaged.hint}" if damaged.hint else ""
-    return reason("said", text=escape_control_line(f"{damaged}{remedy}"))

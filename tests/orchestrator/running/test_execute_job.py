@@ -94,7 +94,9 @@ def launched(
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
     job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
-    task = Task(job=job, backend="fake", job_file=folder.write_job(job), out=folder.out(job.id))
+    task = Task(
+        job=job, backend="fake", job_file=folder.job_files.write(job), out=folder.out(job.id)
+    )
     launcher = PacedLauncher(paced)
     context = LaunchContext(launcher, folder, KeptObserver(), lambda: paced.now)
     return launch_job(job, task, context)

@@ -363,7 +363,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 ) -> None:
     trial = in_rounds(tmp_path, rounds=3)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    trial.folder.job_files.write(job)
     Harness(job, trial.folder.out(job.id), KeptProgress()).run()
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 2
     for cell in job.cells:
@@ -383,7 +383,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 def test_a_rounds_false_columns_make_no_record(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=3)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    trial.folder.job_files.write(job)
     out = trial.folder.out(job.id)
     first, second = job.cells
     save_round(a_round(so_far={"model": "another", "rounds": 1}), out, first, 1)
