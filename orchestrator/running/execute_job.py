@@ -1,4 +1,4 @@
-"""Availability of backends: each is made ready once, and a refusal is remembered."""
+"""Executes one job until its round has visited each of its cells, whatever happens to launches."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Launches that a run still needs, in the order of its schedule."""
+"""One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized

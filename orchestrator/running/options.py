@@ -1,4 +1,7 @@
-"""Images and labels of a run, in the words of a command line."""
+"""Options of a run: commands offer them, `run.json` keeps them, and the execution reads them.
+
+Little is imported here, as every `--help` of a command that measures waits for it.
+"""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The facts about this host that a fleet's driver asks for."""
+"""The program that a transport starts on a host: it answers questions and executes orders."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The hosts of a fleet: chosen, found, asked what they are; who cannot measure is left out."""
+"""The hosts of a fleet: chosen, found, asked what they are and do, and what each lacks."""
 
 import os
 import time

@@ -7,11 +7,7 @@ from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_
 from orchestrator.commands.measure.measuring import Against
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
-from orchestrator.commands.regress.answer import (
-    RegressionAnswer,
-    RegressionRequest,
-    judge_regressions,
-)
+from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import require_side
 from orchestrator.running.interleaved import BothFolders
@@ -23,9 +19,7 @@ _OBSTACLES = (EngineUnavailable.exit_code, ImageError.exit_code, StoreError.exit
 
 @dataclass(frozen=True)
 class ComparedRun(RunResult):
-    """A run that has ended, with the verdicts on it."""
-
-    verdicts: RegressionAnswer | None = None
+    """A run that has ended, with the verdicts on it; None where nothing could be judged."""
 
     @property
     def exit_code(self) -> int:

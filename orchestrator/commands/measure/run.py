@@ -1,4 +1,4 @@
-"""Traces that the cells of a run left, and the reasons of those that are missing."""
+"""Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,6 +35,7 @@ from runner.contract.record.ids import model_id
 from runner.contract.web.browser_choice import BROWSER_VARIABLE
 
 if TYPE_CHECKING:
+    from orchestrator.commands.regress.answer import RegressionAnswer
     from orchestrator.commands.results.run_report import RunReport
 
 
@@ -94,6 +95,8 @@ class RunResult:
     outcome: RunOutcome | BothOutcomes
     turns: BothFolders | None = None
     """Both folders, if its launches took turns with those of a baseline."""
+    verdicts: "RegressionAnswer | None" = None
+    """Those against a baseline; None where it was compared with none, or nothing was judged."""
 
     @property
     def exit_code(self) -> int:

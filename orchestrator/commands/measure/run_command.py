@@ -1,6 +1,7 @@
 """`run` and `bench`: measure a matrix, or what options say in its place."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,6 @@ from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.request import PlanRequest
-    from orchestrator.commands.measure.run import ResumeRequest
 
 
 _OF_EXPORTS = ("matrix", "select", "set_", "limit", "launcher", "results", "weights_seed", "json")
@@ -78,16 +78,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
             return self._resume(self.resume)
         if self.matrix is None:
             raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
-        from orchestrator.commands.measure.request import PlanRequest
-
-        request = PlanRequest(
-            self.matrix,
-            overrides=self.overrides(self.profile),
-            select=tuple(self.select or ()),
-            limit=self.limit,
-            results=self.results,
-            options=self.alone(),
-        )
+        request = _request(self, self.matrix, self.profile)
         return self._export(request) if self.prepare_only else self.measure(request)
 
     def _resume(self, run_id: str) -> int:
@@ -101,26 +92,22 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         from orchestrator.commands.measure.run import ResumeRequest
 
         request = ResumeRequest(run_id, self.results, self.matrix, self.alone())
-        return self._finish_on_fleet(request) if self.on_fleet else self._finish(request)
+        if self.on_fleet:
+            from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+            from orchestrator.commands.measure.fleet.runs import resume_on_fleet
 
-    def _finish(self, request: "ResumeRequest") -> int:
+            with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+                runs = resume_on_fleet(request, self, observer_of_hosts)
+            return self.show_all(runs)
         from orchestrator.commands.measure.against import judge_pairs
         from orchestrator.commands.measure.run import resume_run
         from orchestrator.commands.program.progress import show_progress
 
         with show_progress(quiet=chosen.quiet) as observer:
             result = resume_run(request, observer)
-            turns = result.turns
-            compared = judge_pairs(result, turns, observer) if turns is not None else None
-        return self.show(result) if compared is None else self.show(compared, compared.verdicts)
-
-    def _finish_on_fleet(self, request: "ResumeRequest") -> int:
-        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
-        from orchestrator.commands.measure.fleet.runs import resume_on_fleet
-
-        with show_fleet_progress(quiet=chosen.quiet) as observer:
-            result = resume_on_fleet(request, self, observer)
-        return self.show_all(result)
+            if result.turns is not None:
+                result = judge_pairs(result, result.turns, observer)
+        return self.show(result)
 
     def _export(self, request: "PlanRequest") -> int:
         from orchestrator.commands.measure.prepare import prepare_matrix
@@ -155,14 +142,19 @@ class BenchCommand(BenchOptions, MatrixChanges, Measuring):
     def execute(self) -> int:
         _ = self.axes  # a wrong value is refused before much is imported
         self.require_sense()
-        from orchestrator.commands.measure.request import PlanRequest
+        return self.measure(_request(self, self))
 
-        request = PlanRequest(
-            self,
-            overrides=self.overrides(),
-            select=tuple(self.select or ()),
-            limit=self.limit,
-            results=self.results,
-            options=self.alone(),
-        )
-        return self.measure(request)
+
+def _request(
+    command: RunCommand | BenchCommand, matrix: Path | BenchOptions, profile: str | None = None
+) -> "PlanRequest":
+    from orchestrator.commands.measure.request import PlanRequest
+
+    return PlanRequest(
+        matrix,
+        overrides=command.overrides(profile),
+        select=tuple(command.select or ()),
+        limit=command.limit,
+        results=command.results,
+        options=command.alone(),
+    )

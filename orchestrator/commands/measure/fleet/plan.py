@@ -1,4 +1,4 @@
-"""A plan on a fleet: the runs that it makes, and the time that they may take."""
+"""A plan on a fleet: the runs that it makes, what measures each cell, and the expected time."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
