@@ -12,15 +12,16 @@ from orchestrator.fleet.host import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
 from orchestrator.fleet.orders import FleetObserver, OrderBook, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
-from orchestrator.fleet.talk import (
+from orchestrator.fleet.transport import (
     FAREWELL_S,
+    FIRST_WORD_S,
     SILENCE_S,
     Heard,
+    HostBusy,
     end_all,
     end_later,
     prompt_interrupts,
 )
-from orchestrator.fleet.transport import FIRST_WORD_S, HostBusy
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run

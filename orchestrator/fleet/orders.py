@@ -26,7 +26,7 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.presence import Reach
 from orchestrator.fleet.shared_artifacts import keep_artifact, known_artifacts, wanted_artifacts
-from orchestrator.fleet.talk import Heard, Talk, end_later
+from orchestrator.fleet.transport import Heard, Talk, end_later
 from orchestrator.fleet.units import sub_plan
 from orchestrator.images.source import runner_digest
 from orchestrator.running.folder import RunFolder

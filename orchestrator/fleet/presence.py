@@ -9,8 +9,7 @@ from threading import Thread
 
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
-from orchestrator.fleet.talk import end_later
-from orchestrator.fleet.transport import Conversation, Transport
+from orchestrator.fleet.transport import Conversation, Transport, end_later
 from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 

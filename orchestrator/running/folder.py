@@ -26,15 +26,22 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.running.job_files import JobFiles, false_claim
 from orchestrator.running.record_files import (
     CompactedRecords,
+    JobFiles,
     RoundFiles,
     SetAside,
     aside_of,
+    false_claim,
     set_aside,
 )
-from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
+from orchestrator.running.run_file import (
+    RUN_FILE,
+    RunFile,
+    read_run_file,
+    run_file_text,
+    run_folders,
+)
 from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords, claim_fault
 from orchestrator.store.records.validate import Damaged, read_record
@@ -103,7 +110,7 @@ class RunFolder:
             UsageError: there is no such run.
             StoreError: its run.json is damaged.
         """
-        runs = sorted(path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+        runs = [path.name for path in run_folders(results)]
         name = runs[-1] if runs and run_id == "last" else run_id
         if name not in runs:
             known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"

@@ -143,7 +143,7 @@ def new_run_id(results: Path, *others: str) -> str:
     the last run is the one that began last. So it is with ids of others that have no folder yet.
     """
     now = _id_at(datetime.now(UTC))
-    names = (path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+    names = (path.name for path in run_folders(results))
     newest = max(filter(RUN_ID.fullmatch, (*names, *others)), default="")
     with suppress(ValueError, OverflowError):  # a folder of another origin
         if newest >= now:

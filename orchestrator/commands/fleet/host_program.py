@@ -20,7 +20,7 @@ from orchestrator.backends.machine import ThisHost, host_facts, this_host, this_
 from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
 from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
 from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
-from orchestrator.fleet.talk import BEAT_S, SILENCE_S
+from orchestrator.fleet.transport import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, SendingObserver, Wire, send_files
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.settings import ImageSettings

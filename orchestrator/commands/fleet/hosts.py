@@ -16,7 +16,6 @@ from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.messages import FactsWanted
 from orchestrator.fleet.presence import (
     ASK_LIMIT_S,
-    Ask,
     FactsAnswer,
     Presence,
     Reach,
@@ -95,21 +94,12 @@ def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
 class ReachedFleet:
     """The hosts of a fleet that can be asked, and what they are."""
 
-    hosts: Mapping[str, Reach]
-    """Those that answered and may measure, by name."""
-    busy: Mapping[str, Transport]
-    """Those that another driver has, by name; they come when they are free."""
+    facts: Mapping[str, HostFacts]
+    """The facts about those that answered and may measure, by name."""
     launcher: LauncherName
     """The launcher of all of them: what one measures must be comparable to the other's results."""
-    ask: Ask
-
-    @property
-    def facts(self) -> dict[str, HostFacts]:
-        return {name: host.facts for name, host in self.hosts.items()}
-
-    @property
-    def presence(self) -> Presence:
-        return Presence(self.hosts, self.busy, self.ask)
+    presence: Presence
+    """Those, and hosts that another driver has, which come when they are free."""
 
 
 def reach(
@@ -142,14 +132,15 @@ def reach(
             note(f"{error_text(fault)}; it is left out")
         elif isinstance(answer, HostFacts):
             hosts[name] = Reach(fleet[name], answer)
-    own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
+    known = {name: host.facts for name, host in hosts.items()}
+    own_journal().keep_facts(known)
     if not hosts:
         raise Unavailable(
             f"no host of the fleet answers: {error_text(errors[0])}", hint=error_hint(errors[0])
         )
-    for line in _differing_images(hosts):
+    for line in _differing_images(known):
         note(line)
-    busy = {name for name, answer in answers.items() if isinstance(answer, HostBusy)}
+    busy = {name: fleet[name] for name, one in answers.items() if isinstance(one, HostBusy)}
 
     def ask(transport: Transport, host: str) -> HostFacts:
         facts = ask_facts(transport, host, question=question)
@@ -157,7 +148,7 @@ def reach(
             raise fault
         return facts
 
-    return ReachedFleet(hosts, {name: fleet[name] for name in busy}, launcher, ask)
+    return ReachedFleet(known, launcher, Presence(hosts, busy, ask))
 
 
 def _awaited(
@@ -193,11 +184,11 @@ def _fault(name: str, answer: FactsAnswer) -> BenchError | None:
     return None
 
 
-def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
+def _differing_images(hosts: Mapping[str, HostFacts]) -> Iterator[str]:
     """Yield a line for each backend of which hosts have images of several digests."""
     images: dict[Backend, dict[str, list[str]]] = {}
-    for name, host in hosts.items():
-        for backend, digest in host.facts.images.items():
+    for name, facts in hosts.items():
+        for backend, digest in facts.images.items():
             images.setdefault(backend, {}).setdefault(digest, []).append(name)
     for backend, names in sorted(images.items()):
         if len(names) > 1:

@@ -100,7 +100,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
     def measure(self, request: "PlanRequest") -> int:
         """Run what was requested, or show its plan; returns the exit code."""
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.predict.host_forecast import find_forecast
 
         if self.on_fleet and self.compare_to is not None:
@@ -142,7 +142,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
             show_fleet_plan(request, self, as_json=self.json)
             return
-        from orchestrator.commands.measure.plan_words import print_plan
+        from orchestrator.commands.measure.plan import print_plan
 
         if self.compare_to is not None and self.interleave:
             from orchestrator.commands.measure.interleave import report_pairs

@@ -89,15 +89,14 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
 
             show_fleet_plan(request, self, as_json=as_json)
             return
-        from orchestrator.commands.measure.plan import report_plan
-        from orchestrator.commands.measure.plan_words import print_plan
+        from orchestrator.commands.measure.plan import print_plan, report_plan
 
         print_plan(report_plan(request, self.resume), as_json=as_json)
 
     def _request(self) -> "PlanRequest":
         if self.matrix is None:
             raise typer.BadParameter("name a matrix file")
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.predict.host_forecast import find_forecast
 
@@ -121,8 +120,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             share_of_models,
             split_judge,
         )
-        from orchestrator.commands.measure.plan import plan_jobs
-        from orchestrator.commands.measure.plan_words import print_jobs
+        from orchestrator.commands.measure.plan import plan_jobs, print_jobs
 
         gitlab, runs_on = self.format_ == "gitlab", self.runs_on or ()
         labelled, judge = split_judge(runs_on) if gitlab else (runs_on, ())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
-from orchestrator.commands.measure.plan import plan_run, run_source, with_exports
+from orchestrator.commands.measure.plan import plan_run, source_of, with_exports
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.environment import chosen_browser, set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
@@ -129,9 +129,10 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
 
 def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     """Measure what an earlier run has left."""
+    source = RunSource()
     if request.matrix is not None:
         load_matrix(request.matrix)
-    source = run_source(request.matrix)
+        source = source_of(request.matrix)
     earlier = RunFolder.open(request.results, request.run_id)
     if earlier.run.host_class is not None:
         name = earlier.run.group_id or earlier.run.run_id
@@ -146,9 +147,8 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     except NothingToDo:
         _clean_finished(earlier, observer)
         raise
-    set_variables(
-        folder.run.options.inherit_environ or ()
-    )  # else rounds of one cell would differ by them
+    # Else the rounds of one cell would differ by them.
+    set_variables(folder.run.options.inherit_environ or ())
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
@@ -224,9 +224,7 @@ def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "R
 
 def report_merged(folder: RunFolder, observer: Observer, store: Store) -> "RunReport":
     """The report of a run that was merged into this database."""
-    from orchestrator.commands.results.run_report import (
-        report_stored,  # not before the first launch
-    )
+    from orchestrator.commands.results.run_report import report_stored
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")

@@ -58,10 +58,10 @@ class References:
         key = reference_key(job.model, reference_kind(first), job.weights_seed, versions)
         job = job.model_copy(update={"reference": key})
         if key not in self._tried:
-            self._tried.add(key)
             names = reference_names(self._file(key))
             if names is None or not tells_of(names, first.precision):
                 self._compute(job, key, names or ())
+            self._tried.add(key)  # not where the engine went away
         return job, path
 
     def _honest(self, job: Job, names: Collection[str]) -> tuple[Precision, ...]:
