@@ -244,14 +244,11 @@ class Dispatcher:
         demands = [demand for demand, queue in self._queues.items() if queue and host.meets(demand)]
         if not demands:
             return None
-        demand = max(demands, key=self._pressure)
+        # The one with the most seconds of work before each host that can do it.
+        demand = max(demands, key=lambda one: self._left_s[one] / max(1, self._able_count(one)))
         unit = self._queues[demand].popleft()
         self._left_s[demand] -= unit.estimate_s
         return unit
-
-    def _pressure(self, demand: _Demand) -> float:
-        """Seconds of work that each host which can do it has before it."""
-        return self._left_s[demand] / max(1, self._able_count(demand))
 
     def _able_count(self, demand: _Demand) -> int:
         if self._able is None:

@@ -35,7 +35,7 @@ class Hardware(Frozen):
 
 
 class HostFacts(Frozen):
-    """What placing cells depends on about a host, as the host itself tells it."""
+    """The facts about a host that placing cells depends on, as the host itself tells them."""
 
     hostname: str
     hardware: Hardware

@@ -1,7 +1,7 @@
 """Orders that hosts have: the unit, the conversation about it, and what has arrived of it."""
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -71,7 +71,9 @@ class OrderArrivals:
             cell = self._cell(message.cell_id) if message.cell_id else None
             self._observer.phase_began(message.phase, cell)
         elif isinstance(message, Visited):
-            self._visit(self._cell(message.cell_id))
+            cell = self._cell(message.cell_id)
+            if self._job is not None:
+                self._observer.cell_visited(cell, self._job)
         elif isinstance(message, Recorded):
             self._record(self._cell(message.cell_id), message.job, body)
         elif isinstance(message, Left):
@@ -90,10 +92,6 @@ class OrderArrivals:
         if job != ordered.model_copy(update={name: getattr(job, name) for name in _HOSTS_OWN}):
             raise DamagedFile(f"another launch than was ordered: {job.id} of run {job.run_id}")
         self._folder.job_files.write(job)
-
-    def _visit(self, cell: Cell) -> None:
-        if self._job is not None:
-            self._observer.cell_visited(cell, self._job)
 
     def _record(self, cell: Cell, job: Job | None, body: bytes) -> None:
         if self._folder.record_of(cell) is None:
@@ -168,12 +166,6 @@ class StandingOrder:
     """The backends that the host turned out not to have."""
 
 
-def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
-    """The digests of images that the user chose by digest: no host may have another one."""
-    named = {backend: reference.partition("@")[2] for backend, reference in images.items()}
-    return {backend: digest for backend, digest in named.items() if digest}
-
-
 class OrderBook:
     """Gives orders, and knows each host's conversation, graphs and references."""
 
@@ -200,7 +192,11 @@ class OrderBook:
             version=folder.run.orchestrator_version,
             sources=runner_digest(),
             hardware=reach.facts.class_id,
-            digests=chosen_digests(folder.run.options.images),
+            digests={
+                backend: digest
+                for backend, image in folder.run.options.images.items()
+                if (digest := image.partition("@")[2])
+            },
             budget_s=budget_left_s,
             whole_budget_s=options.budget_s,
             fail_fast=options.fail_fast,

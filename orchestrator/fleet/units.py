@@ -23,14 +23,17 @@ class PlacedUnit:
 
 
 @dataclass(frozen=True)
-class PlacedPlan:
-    """A plan on the hosts of a fleet."""
+class PlacedRun:
+    """A run on the hosts of a fleet; cells of its plan that none can measure are skipped."""
 
+    host_class: str | None
+    """The class of hosts that alone measures it; None for all of them."""
+    hosts: Mapping[str, HostFacts]
     plan: Plan
     units: tuple[PlacedUnit, ...]
 
 
-def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
+def place(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None = None) -> PlacedRun:
     """Find the hosts of each cell that is to run, and put together what one host measures.
 
     The plan knows nothing of any machine.
@@ -53,7 +56,7 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
     parted = [f"{model} {mode}" for (model, mode), parts in together.items() if parts[1:]]
     notes = (*plan.notes, *([_PARTED.format(", ".join(parted))] if parted else ()))
     placed = plan.model_copy(update={"entries": tuple(entries), "notes": notes})
-    return PlacedPlan(placed, tuple(_units(placed, together)))
+    return PlacedRun(host_class, hosts, placed, tuple(_units(placed, together)))
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:

@@ -41,7 +41,7 @@ _POLL_S = 0.5
 
 
 class Availability:
-    """What jobs of each backend execute in, asked once; a refusal is remembered."""
+    """The provenance of each backend's jobs, asked once; a refusal is remembered."""
 
     def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
         """`earlier` images of the launcher are of another version, whose commit is their own."""

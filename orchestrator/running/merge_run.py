@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
+from orchestrator.running.record_files import COMPACT_BYTES, find_strays
 from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords
@@ -56,7 +56,12 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
         aside = folder.set_aside(reasons)
-        damaged = (_describe_damage(path, reason, aside) for path, reason in reasons.items())
+        damaged = (
+            Damaged(aside.moved[path], f"{reason}; it was set aside")
+            if path in aside.moved
+            else Damaged(path, reason)
+            for path, reason in reasons.items()
+        )
         merged = replace(merged, damaged=(*others, *damaged))
         merged += store.merge(
             aside.lost, run, expected=expected, elsewhere=elsewhere, keep=elsewhere
@@ -123,12 +128,6 @@ def _missing(folder: RunFolder, merged: MergeReport, store: Store) -> tuple[Miss
     ended = store.ended(run_id) | {name.removeprefix(f"{run_id}/") for name in merged.refused}
     cells = tuple(cell.id for cell in folder.cells if cell.id not in ended)
     return (MissingVerdicts(run_id, len(folder.cells), cells),) if cells else ()
-
-
-def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:
-    if path not in aside.moved:
-        return Damaged(path, reason)
-    return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
 def _run_row(folder: RunFolder) -> Run:

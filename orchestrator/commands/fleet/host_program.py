@@ -79,10 +79,6 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
     )
 
 
-def own_class() -> str:
-    return hardware_class(host_facts(), _accelerators(ThisHost()))
-
-
 def _accelerators(host: ThisHost) -> tuple[str, ...]:
     names = map(str.strip, (host.ask(_NVIDIA_NAMES) or "").splitlines())
     return tuple(sorted((*filter(None, names), *bus_accelerators())))
@@ -188,7 +184,12 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     if (niceness := os.nice(0)) > 0:  # Ray's default for what it starts is 15
         observer.note(f"measures with niceness {niceness}, behind other programs")
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.options.images)
-    _require_hardware(message)
+    own = hardware_class(host_facts(), _accelerators(ThisHost()))
+    if message.hardware not in (None, own):
+        raise Unavailable(
+            f"{message.host} has other hardware than the host of its name that was asked before",
+            hint="name the `node` of a partition whose nodes differ",
+        )
     _require_digests(message, launcher)
     with order_folder(folder, message.id):
         fault = _execute(message, _as_own(run, folder), launcher, observer, wire)
@@ -218,7 +219,10 @@ def _execute(
         return error
     finally:
         send_files(execution.folder, wire)
-        _send_artifacts(folder, known, wire)
+        new = artifacts_at_hand(folder) - known  # other hosts need not make them
+        for shared in sorted(new, key=lambda one: (one.folder, one.path)):
+            if content := content_of(folder, shared):
+                wire.send(shared, content)
     return None
 
 
@@ -274,16 +278,6 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
     )
 
 
-def _require_hardware(order: Order) -> None:
-    """Insist that this host is of the class that was planned for."""
-    own = own_class()
-    if order.hardware not in (None, own):
-        raise Unavailable(
-            f"{order.host} has other hardware than the host of its name that was asked before",
-            hint="name the `node` of a partition whose nodes differ",
-        )
-
-
 def _refusal(error: BenchError) -> Refused:
     return Refused(reason=error_text(error), hint=error_hint(error), exit_code=error.exit_code)
 
@@ -297,13 +291,6 @@ def _require_digests(order: Order, launcher: Launcher) -> None:
                 f"{order.host} has another image of backend {backend}: {image}, not {digest}",
                 hint=f"on the host: `orchestrator images pull {backend}`",
             )
-
-
-def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
-    new = artifacts_at_hand(folder) - known
-    for shared in sorted(new, key=lambda one: (one.folder, one.path)):
-        if content := content_of(folder, shared):
-            wire.send(shared, content)
 
 
 def orders_folder() -> Path:

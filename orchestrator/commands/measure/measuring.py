@@ -108,7 +108,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
                 "--compare-to: a fleet's runs are judged by `orchestrator regress` afterwards"
             )
         request = replace(request, command=command_line(), progress=PlanningNotes())
-        request.read()  # a mistake in it is answered before all that runs is imported
+        _ = request.parsed  # a mistake in it is answered before all that runs is imported
         if not self.on_fleet:
             request = replace(request, find_forecast=find_forecast)
         if self.dry_run:
@@ -134,7 +134,11 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
             return run_matrix(request, observer)
         from orchestrator.commands.measure.against import run_against
 
-        return run_against(request, self.compare_to, self, observer)
+        return run_against(
+            *(request, self.compare_to, observer),
+            interleave=self.interleave,
+            threshold=self.threshold,
+        )
 
     def _show_plan(self, request: "PlanRequest") -> None:
         if self.on_fleet:

@@ -190,7 +190,7 @@ def _plan(
 ) -> Plan:
     database = request.database
     plan = make_plan(
-        request.read(),
+        request.parsed,
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,

@@ -75,7 +75,11 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
     def execute(self) -> None:
         if self.schema or self.hosts_schema:
             self.refuse_all_but("--schema" if self.schema else "--hosts-schema", ())
-            _print_schema(hosts=self.hosts_schema)
+            from orchestrator.fleet.hosts_file import hosts_json_schema
+            from orchestrator.matrix import matrix_json_schema
+            from orchestrator.screen.lines import print_json
+
+            print_json(hosts_json_schema() if self.hosts_schema else matrix_json_schema())
             return
         request = self._request()
         if self.format_ in {"github", "gitlab"}:
@@ -132,11 +136,3 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             share=share_of_models(self.share),
         )
         print_jobs(jobs, str(request.matrix), gitlab=gitlab, judge=judge)
-
-
-def _print_schema(*, hosts: bool) -> None:
-    from orchestrator.fleet.hosts_file import hosts_json_schema
-    from orchestrator.matrix import matrix_json_schema
-    from orchestrator.screen.lines import print_json
-
-    print_json(hosts_json_schema() if hosts else matrix_json_schema())

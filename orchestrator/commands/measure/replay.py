@@ -25,6 +25,8 @@ from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.record.verdict import Grade
 
+_INTERNAL = ("job", "model_spec")
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -82,8 +84,10 @@ class Replay:
 
     def data(self) -> dict[str, Any]:
         return {
-            "then": _public(self.then),
-            "now": _public(self.now),
+            **{
+                name: {key: fact for key, fact in measured.data().items() if key not in _INTERNAL}
+                for name, measured in (("then", self.then), ("now", self.now))
+            },
             "ratio": self.ratio,
             "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
             "shows_difference": self.shows_difference,
@@ -125,11 +129,6 @@ def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | Non
         known = circumstances_of(store, [then.result_id, now.result_id])
     facts = [known[one.result_id] for one in (then, now) if one.result_id in known]
     return Replay(then, now, circumstance_changes(*facts) if len(facts) > 1 else ())
-
-
-def _public(measured: Measurement) -> dict[str, Any]:
-    internal = {"job", "model_spec"}
-    return {name: value for name, value in measured.data().items() if name not in internal}
 
 
 _ENDS = {"latency": ("95 % low", "95 % high"), "peak_qps": ("at least", "at most")}
@@ -210,7 +209,12 @@ def _verdict(replay: Replay) -> str:
             f"The two {numbers} differ by less than their grades can show: no difference is shown."
         )
     if seeks_peak(replay.now):
-        return _change_of_peak(ratio)
+        rate = Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+        return (
+            f"They differ by more than their brackets leave open: now the peak is"
+            f" {_share(rate.value)} % {'higher' if rate.value > 1 else 'lower'},"
+            f" {rate.low:.2f} to {rate.high:.2f} times as high."
+        )
     subject = "a sample" if replay.now.scenario == "offline" else "it"
     return (
         f"They differ by more than fresh processes do: now {subject} takes"
@@ -226,15 +230,6 @@ def _compared(replay: Replay) -> tuple[str, str]:
     if replay.now.scenario == "offline":
         return "times of a sample", "95 % intervals"
     return "medians", "95 % intervals"
-
-
-def _change_of_peak(time: Estimate) -> str:
-    rate = Estimate(1 / time.value, 1 / time.high, 1 / time.low)
-    return (
-        f"They differ by more than their brackets leave open: now the peak is"
-        f" {_share(rate.value)} % {'higher' if rate.value > 1 else 'lower'},"
-        f" {rate.low:.2f} to {rate.high:.2f} times as high."
-    )
 
 
 def _share(ratio: float) -> str:

@@ -4,7 +4,7 @@ It imports little, so that a mistake in either is answered at once.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from orchestrator.backends.machine import this_machine
@@ -27,17 +27,13 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
 
     One whose device is simulated here is left out of what is timed.
     """
-    launcher = choose_launcher(requested, _leave_unsaid)
+    launcher = choose_launcher(requested, lambda _: None)  # the run says what was chosen
     running, lacking = runnable(launcher), this_machine(purpose).unavailable
     return AvailableBackends(
         launcher,
         [backend for backend in running if backend not in lacking],
         {backend: reason_text(lacking[backend]) for backend in running if backend in lacking},
     )
-
-
-def _leave_unsaid(note: str) -> None:
-    """The run says what was chosen when it begins."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +63,12 @@ class PlanRequest:
     def purpose(self) -> Purpose:
         return "prepare" if self.prepares else self.options.purpose
 
-    def read(self) -> Matrix:
-        return self._read
-
     @cached_property
-    def _read(self) -> Matrix:
+    def parsed(self) -> Matrix:
+        """The matrix, read once."""
         if isinstance(self.matrix, Path):
             return load_matrix(self.matrix, self.overrides)
         if isinstance(self.matrix, BenchOptions):
-            return bench_matrix(self.matrix, self.overrides, self._find_backends)
+            find = partial(available_backends, self.options.launcher, self.purpose)
+            return bench_matrix(self.matrix, self.overrides, find)
         return self.matrix
-
-    def _find_backends(self) -> AvailableBackends:
-
-        return available_backends(self.options.launcher, self.purpose)

@@ -1,6 +1,5 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -26,7 +25,6 @@ from orchestrator.running.run_file import RunSource
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
 from orchestrator.system.text import first_line, format_age, plural
-from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, StoreError, UsageError
 from runner.contract.outputs import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
 from runner.contract.plain_files import TEXT_BYTES, is_plain, read_plain_text
@@ -40,23 +38,18 @@ if TYPE_CHECKING:
 
 
 def saved_traces(folder: RunFolder) -> list[Path]:
-    paths = (path for _, path in _outputs(folder, TRACE_SUFFIX))
+    paths = (output_path(folder.records / cell.job_id, cell, TRACE_SUFFIX) for cell in folder.cells)
     return sorted(path for path in paths if is_plain(path, TRACE_BYTES))
 
 
 def failed_traces(folder: RunFolder) -> dict[str, str]:
     """The reasons of traces that are missing, a line each, by the id of the planned cell."""
-    outputs = _outputs(folder, NO_TRACE_SUFFIX)
-    files = {cell.id: path for cell, path in outputs if is_plain(path, TEXT_BYTES)}
-    reasons = {cell_id: parse_reason(read_plain_text(path)) for cell_id, path in files.items()}
-    return {
-        cell_id: first_line(reason_text(explanation)) for cell_id, explanation in reasons.items()
-    }
-
-
-def _outputs(folder: RunFolder, suffix: str) -> Iterator[tuple[Cell, Path]]:
+    lines = {}
     for cell in folder.cells:
-        yield cell, output_path(folder.records / cell.job_id, cell, suffix)
+        path = output_path(folder.records / cell.job_id, cell, NO_TRACE_SUFFIX)
+        if is_plain(path, TEXT_BYTES):
+            lines[cell.id] = first_line(reason_text(parse_reason(read_plain_text(path))))
+    return lines
 
 
 def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None) -> str | None:
@@ -64,25 +57,24 @@ def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None)
 
     A database that cannot be read now is no obstacle: whoever needs it says so.
     """
-    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
-    cells = [entry.cell for entry in plan.with_decision("run")]
     if host is None or not database.exists():
         return None
+    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
+    wanted = {
+        entry.cell.id: (models[entry.cell.model], plan.measure[entry.cell.backend].profile)
+        for entry in plan.with_decision("run")
+    }
     try:
         with Store.open_readonly(database, wait_s=0) as store:
-            wanted = {
-                cell.id: (models[cell.model], plan.measure[cell.backend].profile) for cell in cells
-            }
             before = store.measured_before(wanted, host, launcher)
     except StoreError:
         return None
     if before is None:
         return None
     age = format_age((datetime.now(UTC) - before.measured_at).total_seconds())
-    count = f"{before.cells} of {len(cells)} {plural(len(cells), 'cell')} "
-    all_of_them = before.cells == len(cells)
+    count = f"{before.cells} of {len(wanted)} {plural(len(wanted), 'cell')} "
     return (
-        f"{'' if all_of_them else count}measured {age} in run {before.run_id};"
+        f"{'' if before.cells == len(wanted) else count}measured {age} in run {before.run_id};"
         f" `orchestrator run --resume {before.run_id}` fills its gaps, this measures all again"
     )
 

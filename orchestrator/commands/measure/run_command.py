@@ -110,8 +110,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         return self.show(result)
 
     def _export(self, request: "PlanRequest") -> int:
-        from orchestrator.commands.measure.prepare import prepare_matrix
-        from orchestrator.commands.measure.verification import print_prepared
+        from orchestrator.commands.measure.prepare import prepare_matrix, print_prepared
         from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 

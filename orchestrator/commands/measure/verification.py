@@ -10,15 +10,13 @@ from typing import Literal, cast
 from pydantic import ValidationError
 
 from analysis.compatibility.verdicts import MEANINGS, verdict_of
-from analysis.results.table import Field, wrapping
+from analysis.results.table import wrapping
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.commands.measure.prepare import Preparation, PreparedGraph
 from orchestrator.running.folder import RunFolder
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
-from orchestrator.system.text import format_size
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
@@ -214,39 +212,6 @@ def _is_impossible(row: VerdictRow) -> bool:
     if row.mode != "generation" or model is None or generates(model):
         return False
     return all(cell.mark == "unsupported" for cell in row.cells.values())
-
-
-_GRAPH_COLUMNS: tuple[str | Field, ...] = (
-    *wrapping("model"),
-    *("content", "numbers"),
-    *wrapping("shape", "exported by"),
-    *("difference", Field("size", essential=True, right=True), "seconds"),
-)
-
-
-def print_prepared(preparation: Preparation, *, as_json: bool) -> None:
-    """Print every graph, then the reasons of those that are missing."""
-    graphs = preparation.graphs
-    if as_json:
-        print_json(graphs)
-        return
-    print_lines(_GRAPH_COLUMNS, [_graph_row(graph) for graph in graphs])
-    print_line()
-    for line in dict.fromkeys(_describe_failure(graph) for graph in graphs if graph.failure):
-        print_line(line)
-    print_line(f"{len(graphs) - preparation.missing} of {len(graphs)} graphs at hand")
-
-
-def _describe_failure(graph: PreparedGraph) -> str:
-    reason = "; ".join((graph.failure or "").splitlines())
-    return f"{graph.model} ({graph.content}, {graph.numbers}): {reason}"
-
-
-def _graph_row(graph: PreparedGraph) -> tuple[object, ...]:
-    size = None if graph.size_bytes is None else format_size(graph.size_bytes)
-    remedy = graph.remedy if graph.failure is None else "failed"
-    variant = (graph.model, graph.content, graph.numbers, graph.shape)
-    return (*variant, remedy, graph.difference_relative, size, graph.export_s)
 
 
 def print_verification(verification: Verification, *, as_json: bool) -> None:

@@ -211,7 +211,7 @@ def take_graph(draft: Path, path: Path, cell: Cell | None) -> None:
 
 
 def shapes_left(folder: Path, most: int, suffix: str = "") -> Mapping[str, Path]:
-    """What a job left that is named like a shape, by that shape, at most so many of them."""
+    """Entries of a folder that are named like a shape, by that shape, at most so many."""
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             return {}

@@ -131,7 +131,8 @@ def database() -> None:
 def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests are about launches and the records that they leave."""
     if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.running.outcome.merge_run", count_verdicts)
+        for module in ("execution", "outcome"):
+            monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from orchestrator.commands.fleet.hosts import (
     own_journal,
     reach,
 )
-from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
+from orchestrator.commands.measure.fleet.plan import FleetPlan, place_matrix
 from orchestrator.commands.measure.plan import source_of
 from orchestrator.commands.measure.replay import ReplayResult, replay_in
 from orchestrator.commands.measure.request import PlanRequest
@@ -30,7 +30,7 @@ from orchestrator.commands.measure.verify import (
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import FleetObserver, UnitWork
-from orchestrator.fleet.units import sub_plan
+from orchestrator.fleet.units import PlacedRun, place, sub_plan
 from orchestrator.running.create import create_run, require_resumable
 from orchestrator.running.execution import estimates_s, telling_how_to_finish
 from orchestrator.running.folder import RunFolder
@@ -60,7 +60,7 @@ class FleetResult:
 
 def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
     """Plan a matrix for a fleet, and measure every cell that a host can."""
-    choice = choice.within(request.read().fleet)
+    choice = choice.within(request.parsed.fleet)
     placement = choice.placement or "any"
     with open_fleet(choice) as fleet:
         reached = reach(fleet, request.options, observer.note, every=placement == "every")
@@ -146,7 +146,7 @@ def _place_left(folder: RunFolder, reached: ReachedFleet, left: Collection[Cell]
         for name, host in reached.facts.items()
         if run.host_class in (None, host.class_id)
     }
-    return place_run(sub_plan(run.plan, left), facts, run.host_class)
+    return place(sub_plan(run.plan, left), facts, run.host_class)
 
 
 def _note_plan(plan: FleetPlan, observer: FleetObserver) -> None:
