@@ -112,7 +112,9 @@ class FleetExecution:
 
     def _measure(self) -> None:
         while True:
-            self._watch_budget()
+            if self._budget_left_s == 0 and self._options.budget_s is not None:
+                budget = format_duration(self._options.budget_s)
+                self._stop(f"the budget of {budget} was spent")
             for host, reach in self._presence.returned().items():
                 self._observer.note(f"{host}: is there")
                 self._dispatcher.join(host, reach.facts.ability)
@@ -125,7 +127,7 @@ class FleetExecution:
             if self._dispatcher.is_over:
                 return
             self._take_news()
-            self._look_after()
+            self._lose_silent()
 
     def _order(self, assignment: Assignment) -> None:
         host, work = assignment.host, self._work[assignment.unit.id]
@@ -138,16 +140,18 @@ class FleetExecution:
 
     def _take_news(self) -> None:
         with suppress(Empty):
-            self._news = self._heard.get(timeout=_TICK_S)
-            self._take_one()
-            for _ in range(_MOST_NEWS):
-                self._news = self._heard.get_nowait()
-                self._take_one()
+            for number in range(_MOST_NEWS + 1):
+                self._news = self._heard.get(block=number == 0, timeout=_TICK_S)
+                self._take(self._news)
+                self._news = None
 
-    def _take_one(self) -> None:
-        if self._news is not None:
-            self._take(self._news)
-        self._news = None
+    def _lose_silent(self) -> None:
+        for host in self._presence.alive:
+            transport = self._presence.reach(host).transport
+            standing = self._standing.get(host)
+            if standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
+                self._presence.leave(host)
+                self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
 
     def _take(self, heard: Heard) -> None:
         standing = self._standing.get(heard.host)
@@ -236,19 +240,6 @@ class FleetExecution:
         del self._standing[standing.host]
         self._journal.end(standing.host, fault)
         self._observer.order_ended(standing.host, fault)
-
-    def _look_after(self) -> None:
-        for host in self._presence.alive:
-            transport = self._presence.reach(host).transport
-            standing = self._standing.get(host)
-            if standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
-                self._presence.leave(host)
-                self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
-
-    def _watch_budget(self) -> None:
-        if self._budget_left_s == 0 and self._options.budget_s is not None:
-            budget = format_duration(self._options.budget_s)
-            self._stop(f"the budget of {budget} was spent")
 
     def _stop_at_failure(self, standing: StandingOrder) -> None:
         if self._stopped or not self._options.fail_fast:

@@ -10,15 +10,16 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Annotated, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.host import HostFacts
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, FileName, Frozen, Purpose
-from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.errors import BenchError, DamagedFile, Unavailable
 from runner.contract.job import Job
 from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Phase
@@ -160,6 +161,11 @@ class Refused(Frozen):
     hint: str | None = None
     exit_code: int = Unavailable.exit_code
     """The exit code of the error, which tells an engine's from an image's."""
+
+
+def error_facts(error: BenchError) -> dict[str, Any]:
+    """The fields by which a message tells of an error."""
+    return {"reason": error_text(error), "hint": error_hint(error), "exit_code": error.exit_code}
 
 
 class Declined(Frozen):

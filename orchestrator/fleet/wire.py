@@ -1,7 +1,7 @@
 """The host's side of a conversation: messages out, signs of life in both directions."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -23,12 +23,12 @@ from orchestrator.fleet.messages import (
     ToHost,
     Visited,
     encode,
+    error_facts,
     frame_of,
     message_to_host,
     read_frame,
 )
 from orchestrator.running.folder import RunFolder
-from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, DamagedFile
 from runner.contract.job import Job
@@ -157,6 +157,7 @@ class SendingObserver:
 
     def __init__(self, wire: Wire, transport: str) -> None:
         self._wire, self._transport = wire, transport
+        self._declined: set[Backend] = set()
         self.folder: RunFolder | None = None
 
     def note(self, text: str, reason: Reason | None = None) -> None:
@@ -165,15 +166,11 @@ class SendingObserver:
     def image_step(self, line: str) -> None:
         self._wire.send(Building(line=line))
 
-    def declined(self, backend: Backend, error: BenchError) -> None:
-        self._wire.send(
-            Declined(
-                backend=backend,
-                reason=error_text(error),
-                hint=error_hint(error),
-                exit_code=error.exit_code,
-            )
-        )
+    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
+        """Send which backends this host lacks, each once; another host may have them."""
+        for backend in {cell.backend for cell in cells} - self._declined:
+            self._declined.add(backend)
+            self._wire.send(Declined(backend=backend, **error_facts(error)))
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Drop the event: the driver made the plan."""

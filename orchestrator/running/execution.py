@@ -134,6 +134,8 @@ class RunExecution:
         that jobs have gained since."""
         self.whole_budget_s = options.budget_s
         """The budget that messages name; that of the options may be what is left of it."""
+        self.decline: Callable[[Sequence[Cell], BenchError], None] = self._save_unavailable
+        """Takes cells that cannot be launched here, and why; else that becomes their verdict."""
         self._launcher = launcher
         self._observer = observer
         self._options = options
@@ -198,12 +200,15 @@ class RunExecution:
         try:
             self._execute(due, rounds)
         except (Unavailable, ImageError, EngineUnavailable) as error:
-            self._note_trouble(error)
+            if str(error) not in self._troubles:
+                self._troubles[str(error)] = error
+                text, hint = error_text(error), error_hint(error)
+                self._observer.note(f"{text}; {hint}" if hint else text, error.reason)
             self.decline(self.folder.due(due.cells, due.round), error)
         records = filter(None, map(self.folder.record_of, due.cells))
         self._failed = self._failed or any(record.status in FAILURES for record in records)
 
-    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
+    def _save_unavailable(self, cells: Sequence[Cell], error: BenchError) -> None:
         save_verdicts(self.folder, self._observer, cells, "unavailable", error.reason)
 
     def break_off(self, due: DueLaunch, cause: Reason, remedy: RemedyCode = "raise_budget") -> None:
@@ -296,12 +301,6 @@ class RunExecution:
         if self.folder.run.version is None and not self.earlier_images:
             job = self._counts.ensure(job)
         return job, ArtifactFolders(references, graphs)
-
-    def _note_trouble(self, error: BenchError) -> None:
-        if str(error) not in self._troubles:
-            self._troubles[str(error)] = error
-            text, hint = error_text(error), error_hint(error)
-            self._observer.note(f"{text}; {hint}" if hint else text, error.reason)
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:

@@ -4,9 +4,8 @@ import os
 import platform
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import BinaryIO
@@ -18,7 +17,15 @@ import runner
 from orchestrator.backends.catalogue import LauncherName, real_backends
 from orchestrator.backends.machine import ThisHost, host_facts, this_host, this_machine
 from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
-from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
+from orchestrator.fleet.messages import (
+    Ended,
+    FactsWanted,
+    Known,
+    Order,
+    Refused,
+    Shared,
+    error_facts,
+)
 from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
 from orchestrator.fleet.transport import BEAT_S, SILENCE_S
 from orchestrator.fleet.wire import DriverWatch, SendingObserver, Wire, send_files
@@ -35,13 +42,13 @@ from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
-from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
 from orchestrator.system.trees import remove_tree
-from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
 _BUS_VENDORS = {"0x1002": "AMD", "0x1022": "AMD", "0x8086": "Intel"}
@@ -114,19 +121,11 @@ _STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and write
 _LOCK_SUFFIX = ".lock"
 
 
-@dataclass(frozen=True)
-class Waits:
-    """Seconds that the program waits for its driver."""
-
-    silence_s: float = SILENCE_S
-    beat_s: float = BEAT_S
-
-
 def serve_driver(
     stream: BinaryIO,
     out: BinaryIO,
     *,
-    waits: Waits = Waits(),
+    silence_s: float = SILENCE_S,
     end: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
 ) -> int:
     """Answer what the driver asks and execute what it orders, one after the other.
@@ -135,14 +134,14 @@ def serve_driver(
     program in an orderly way.
     """
     wire, stop = Wire(out), Event()
-    watch = DriverWatch(stream, waits.silence_s, end)
+    watch = DriverWatch(stream, silence_s, end)
     watch.start(stop)
-    Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
+    Thread(target=wire.beat, args=(BEAT_S, stop), daemon=True).start()
     try:
         while (request := _request(watch)) is not None:
             _answer(*request, wire, watch)
     except BenchError as error:
-        wire.send(_refusal(error))
+        wire.send(Refused(**error_facts(error)))
         if isinstance(error, UsageError):
             raise
         return error.exit_code
@@ -190,11 +189,16 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
             f"{message.host} has other hardware than the host of its name that was asked before",
             hint="name the `node` of a partition whose nodes differ",
         )
-    _require_digests(message, launcher)
+    for backend, digest in message.digests.items():
+        if (image := launcher.prepare(backend).image_digest) != digest:
+            raise Unavailable(
+                f"{message.host} has another image of backend {backend}: {image}, not {digest}",
+                hint=f"on the host: `orchestrator images pull {backend}`",
+            )
     with order_folder(folder, message.id):
         fault = _execute(message, _as_own(run, folder), launcher, observer, wire)
         watch.disarm()
-    wire.send(Ended() if fault is None else _refusal(fault))
+    wire.send(Ended() if fault is None else Refused(**error_facts(fault)))
 
 
 def _execute(
@@ -203,13 +207,10 @@ def _execute(
     """Measure, and send all that comes of it; returns the error that ended it before its end."""
     folder = orders_folder()
     known = artifacts_at_hand(folder)
-    execution = OrderExecution(
-        RunFolder.create(folder, run, order.id),
-        launcher,
-        observer,
-        RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
-        memory_bytes=this_machine().memory_bytes,
-    )
+    options = RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast)
+    created, memory_bytes = RunFolder.create(folder, run, order.id), this_machine().memory_bytes
+    execution = RunExecution(created, launcher, observer, options, memory_bytes=memory_bytes)
+    execution.decline = observer.decline
     execution.whole_budget_s = order.whole_budget_s
     observer.folder = execution.folder
     try:
@@ -224,29 +225,6 @@ def _execute(
             if content := content_of(folder, shared):
                 wire.send(shared, content)
     return None
-
-
-class OrderExecution(RunExecution):
-    """An order under way: cells that this host turns out not to be able to launch go elsewhere."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        launcher: Launcher,
-        observer: SendingObserver,
-        options: RunOptions,
-        *,
-        memory_bytes: int | None,
-    ) -> None:
-        super().__init__(folder, launcher, observer, options, memory_bytes=memory_bytes)
-        self._declined: set[Backend] = set()
-        self._sending = observer
-
-    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
-        """Tell the driver which backend this host lacks; another host may have it."""
-        for backend in {cell.backend for cell in cells} - self._declined:
-            self._declined.add(backend)
-            self._sending.declined(backend, error)
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:
@@ -272,25 +250,9 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
         update={
             "hostname": socket.gethostname(),
             "git_commit": own_commit(),
-            "database": None,
             "process_spreads": dict(read_spreads(folder, this_host())),
         }
     )
-
-
-def _refusal(error: BenchError) -> Refused:
-    return Refused(reason=error_text(error), hint=error_hint(error), exit_code=error.exit_code)
-
-
-def _require_digests(order: Order, launcher: Launcher) -> None:
-    """Insist that jobs execute in the very images that the driver names."""
-    for backend, digest in order.digests.items():
-        image = launcher.prepare(backend).image_digest
-        if image != digest:
-            raise Unavailable(
-                f"{order.host} has another image of backend {backend}: {image}, not {digest}",
-                hint=f"on the host: `orchestrator images pull {backend}`",
-            )
 
 
 def orders_folder() -> Path:
@@ -308,7 +270,10 @@ def order_folder(folder: Path, order: str) -> Iterator[None]:
 
     What orders left whose process died is removed first: nobody holds their names.
     """
-    _remove_dead(folder)
+    for path in folder.glob(f"*{_LOCK_SUFFIX}"):
+        with suppress(Timeout, OSError), FileLock(path, timeout=0):
+            remove_tree(folder / path.name.removesuffix(_LOCK_SUFFIX))
+            path.unlink()
     lock = FileLock(folder / f"{order}{_LOCK_SUFFIX}")
     with lock:
         try:
@@ -317,12 +282,3 @@ def order_folder(folder: Path, order: str) -> Iterator[None]:
             remove_tree(folder / order)
             with suppress(OSError):
                 Path(lock.lock_file).unlink()
-
-
-def _remove_dead(folder: Path) -> None:
-    for path in folder.glob(f"*{_LOCK_SUFFIX}"):
-        with suppress(Timeout, OSError), FileLock(path, timeout=0):
-            left = folder / path.name.removesuffix(_LOCK_SUFFIX)
-            if left.is_dir():
-                remove_tree(left)
-            path.unlink()
