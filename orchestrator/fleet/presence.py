@@ -28,11 +28,9 @@ BUSY_REST_S = 10.0
 """Seconds after which a host that another driver had is tried again."""
 
 
-def ask_facts(
-    transport: Transport, host: str, limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
-) -> HostFacts:
+def ask_facts(transport: Transport, host: str, question: FactsWanted = _MEASURES) -> HostFacts:
     """The facts about a host, as it tells them."""
-    answer = ask_all({host: transport}, limit_s, question)[host]
+    answer = ask_all({host: transport}, question=question)[host]
     if isinstance(answer, Unavailable):
         raise answer
     return answer

@@ -1,7 +1,7 @@
 """The cells of a plan on a fleet: who can measure what, what stays together, how long it takes."""
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.fleet.dispatch import Dispatcher, Unit
@@ -74,23 +74,14 @@ def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
     )
 
 
-def expected_s(
-    units: Iterable[Unit],
-    hosts: Mapping[str, str],
-    seed: int,
-    duration_s: Callable[[Unit, str], float] = lambda unit, _: unit.estimate_s,
-) -> float:
-    """Seconds from the first order to the last verdict, by the dispatcher that ships.
-
-    `duration_s` gives the seconds that a unit takes on a host; by default its estimate.
-    """
+def expected_s(units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> float:
+    """Seconds from the first order to the last verdict, by the dispatcher that ships."""
     dispatcher = Dispatcher.of(units, hosts, seed)
     ends: list[tuple[float, str]] = []
     free, now = set(hosts), 0.0
     while True:
         for assignment in dispatcher.next(free):
-            end = now + duration_s(assignment.unit, assignment.host)
-            heapq.heappush(ends, (end, assignment.host))
+            heapq.heappush(ends, (now + assignment.unit.estimate_s, assignment.host))
         if not ends:
             return now
         now, host = heapq.heappop(ends)

@@ -46,44 +46,33 @@ _Received = tuple[ToHost, bytes]
 class Wire:
     """The stream to the driver. Each method may be called by any thread."""
 
-    def __init__(self, out: BinaryIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._out, self._clock = out, clock
-        self._lock = Lock()
-        self._sent_at = clock()
-        self.broken = False
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._lock = out, Lock()
+        self._sent_at = time.monotonic()
 
     def send(self, message: ToDriver, body: bytes = b"") -> None:
         """Send a message; when the driver is gone it is dropped, as `listen` finds that out."""
         content = encode(frame_of(message, body))
         with self._lock:
-            try:
+            with suppress(OSError, ValueError):
                 self._out.write(content)
                 self._out.flush()
-            except (OSError, ValueError):
-                self.broken = True
-            self._sent_at = self._clock()
+            self._sent_at = time.monotonic()
 
     def beat(self, every_s: float, stop: Event) -> None:
         """Send a sign of life whenever nothing was sent for so long, until told to stop."""
         while not stop.wait(every_s):
-            if self._clock() - self._sent_at >= every_s:
+            if time.monotonic() - self._sent_at >= every_s:
                 self.send(Beat())
 
 
 class DriverWatch:
     """Listens to the driver, and tells when to end what it wanted."""
 
-    def __init__(
-        self,
-        stream: BinaryIO,
-        silence_s: float,
-        end: Callable[[], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, stream: BinaryIO, silence_s: float, end: Callable[[], None]) -> None:
         """A watch that begins with `start`; another thread calls `end` once, to end the program."""
-        self._stream, self._silence_s, self._end, self._clock = stream, silence_s, end, clock
-        self._heard_at = clock()
-        self._lock = Lock()
+        self._stream, self._silence_s, self._end = stream, silence_s, end
+        self._heard_at, self._lock = time.monotonic(), Lock()
         self._is_armed = False
         self._following: SimpleQueue[_Received | DamagedFile | None] | None = None
         self.reason: str | None = None
@@ -131,12 +120,12 @@ class DriverWatch:
 
     def _watch(self, stop: Event) -> None:
         while not stop.wait(self._silence_s / 10):
-            if self._clock() - self._heard_at > self._silence_s:
+            if time.monotonic() - self._heard_at > self._silence_s:
                 with self._lock:
                     self._end_once("the driver is silent")
 
     def _note_life(self) -> None:
-        self._heard_at = self._clock()
+        self._heard_at = time.monotonic()
 
     def _end_order(self, reason: str) -> None:
         with self._lock:

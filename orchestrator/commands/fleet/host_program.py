@@ -88,13 +88,13 @@ def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> Hos
 
 def _accelerators(host: ThisHost) -> tuple[str, ...]:
     names = map(str.strip, (host.ask(_NVIDIA_NAMES) or "").splitlines())
-    return tuple(sorted((*filter(None, names), *bus_accelerators())))
+    return tuple(sorted((*filter(None, names), *_bus_accelerators())))
 
 
-def bus_accelerators(folder: Path = Path("/sys/class")) -> Iterator[str]:
+def _bus_accelerators() -> Iterator[str]:
     """The GPUs and neural processors of AMD and Intel, e.g. `AMD GPU 0x740f`."""
     for kind, pattern in _BUS_KINDS.items():
-        for device in sorted(folder.glob(pattern)):
+        for device in sorted(Path("/sys/class").glob(pattern)):
             with suppress(OSError):
                 vendor, number = ((device / name).read_text().strip() for name in _BUS_NUMBERS)
                 if vendor in _BUS_VENDORS:

@@ -46,9 +46,9 @@ def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence
 
 
 @contextmanager
-def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
-    """The way to each host that a command chooses; `exclusive`: no other driver may use it."""
-    with open_transports(choice, exclusive=exclusive) as transports:
+def open_fleet(choice: FleetHosts) -> Iterator[Ways]:
+    """The way to each host that a command chooses, which no other driver may use meanwhile."""
+    with open_transports(choice, exclusive=True) as transports:
         reachable = [(host, transport) for transport in transports for host in transport.hosts()]
         ways: dict[str, Transport] = {}
         for host, transport in reachable:
