@@ -1,7 +1,7 @@
 """Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from orchestrator.commands.measure.verify import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
-from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.execution import execute_run
@@ -24,7 +23,6 @@ from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
 from runner.contract.confidence import shown_share
@@ -50,15 +48,6 @@ BUSY = 0.05
 
 
 @dataclass(frozen=True)
-class CalibrateRequest:
-    """A request to calibrate this machine."""
-
-    results: Path = RESULTS_FOLDER
-    options: RunOptions = field(default_factory=RunOptions)
-    command: str = ""
-
-
-@dataclass(frozen=True)
 class CalibrateResult:
     """The spreads that were found, and the end of the run that found them."""
 
@@ -74,25 +63,30 @@ class CalibrateResult:
         return self.other_load > BUSY
 
 
-def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
+def calibrate(
+    results: Path, options: RunOptions, command: str, observer: Observer
+) -> CalibrateResult:
     """Measure a small model in fresh processes of every runtime, and keep what they differ by."""
     host = this_host()
     if host is None:
         raise Unavailable(
             "this machine does not tell its processor and memory, so nothing can be kept for it"
         )
-    launcher = choose_launcher(request.options.launcher, observer.note)
+    launcher = choose_launcher(options.launcher, observer.note)
     matrix = calibration_matrix(launcher)
-    options = replace(request.options, launcher=launcher, no_verify=True)
-    plan, source = plan_run(
-        PlanRequest(matrix, results=request.results, options=options, command=request.command)
-    )
-    folder = begin_run(plan, source, request.results, options, observer)
-    observer.note(_announcement(plan))
+    options = replace(options, launcher=launcher, no_verify=True)
+    request = PlanRequest(matrix, results=results, options=options, command=command)
+    plan, source = plan_run(request)
+    folder = begin_run(plan, source, results, options, observer)
+    jobs = planned_jobs(plan)
+    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
+    processes = max((job.measure.rounds for job in jobs), default=0)
+    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
+    observer.note(f"calibrating: {processes} processes of {runtimes}, about {minutes} min")
     outcome = execute_run(folder, make_launcher(launcher, observer.image_step), observer, options)
     records = folder.sound_records()
     spreads = spreads_of(folder.cells, records)
-    path = save_spreads(request.results, host, spreads) if spreads else None
+    path = save_spreads(results, host, spreads) if spreads else None
     return CalibrateResult(spreads, path, outcome, other_load_of(records))
 
 
@@ -103,16 +97,8 @@ def calibration_matrix(launcher: LauncherName) -> Matrix:
     """
     diagnoses = diagnose(launchers=[LAUNCHERS[launcher]])
     backends = [row.backend for row in diagnoses if row.runs and not row.simulated]
-    matrix = verify_matrix([CALIBRATED_MODEL], backends, modes=["inference"])
+    matrix = verify_matrix({"model": [CALIBRATED_MODEL], "mode": ["inference"]}, backends)
     return matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
-
-
-def _announcement(plan: Plan) -> str:
-    jobs = planned_jobs(plan)
-    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
-    processes = max((job.measure.rounds for job in jobs), default=0)
-    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
-    return f"calibrating: {processes} processes of {runtimes}, about {minutes} min"
 
 
 def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
@@ -186,16 +187,8 @@ class PipelineJob:
         return _PREPARATION_MINUTES + _LIMIT_FACTOR * self.estimate_minutes
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """The jobs whose results are compared with each other: one model on one kind of runner."""
-
-    model: str
-    jobs: Sequence[JobPlan]
-
-    @property
-    def seconds(self) -> float:
-        return sum(job.estimate_s for job in self.jobs)
+_Comparisons = Mapping[str, Sequence[JobPlan]]
+"""The jobs on one kind of runner whose results are compared with each other, by model."""
 
 
 def pipeline_jobs(
@@ -211,7 +204,8 @@ def pipeline_jobs(
         raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")
     comparisons = _comparisons(plan, labels, share)
     seconds = {
-        runner: [one.seconds for one in of_runner] for runner, of_runner in comparisons.items()
+        runner: [_seconds(jobs) for jobs in by_model.values()]
+        for runner, by_model in comparisons.items()
     }
     if len(comparisons) > most:
         raise UsageError(
@@ -222,15 +216,15 @@ def pipeline_jobs(
     globs = JobGlobs(plan)
     jobs = [
         job
-        for runner, of_runner in comparisons.items()
-        for job in _jobs(runner, of_runner, groups[runner], globs)
+        for runner, by_model in comparisons.items()
+        for job in _jobs(runner, by_model, groups[runner], globs)
     ]
     return sorted(jobs, key=lambda job: job.name)
 
 
 def _comparisons(
     plan: Plan, labels: Mapping[Backend, Sequence[str]], share: Share
-) -> Mapping[RunnerKind, Sequence[_Comparison]]:
+) -> Mapping[RunnerKind, _Comparisons]:
     by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
     for job in planned_jobs(plan):
         cell = job.cells[0]
@@ -238,10 +232,7 @@ def _comparisons(
             continue
         by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
         by_model.setdefault(cell.model, []).append(job)
-    return {
-        runner: [_Comparison(model, jobs) for model, jobs in by_model.items()]
-        for runner, by_model in by_runner.items()
-    }
+    return by_runner
 
 
 def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> RunnerKind:
@@ -256,16 +247,17 @@ def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> R
 
 
 def _jobs(
-    runner: RunnerKind, comparisons: Sequence[_Comparison], groups: int, globs: JobGlobs
+    runner: RunnerKind, by_model: _Comparisons, groups: int, globs: JobGlobs
 ) -> Iterator[PipelineJob]:
-    if groups == len(comparisons):
-        for one in comparisons:
-            yield _job(f"{_joined(one.jobs)}-{one.model}", runner, one.jobs, globs)
+    if groups == len(by_model):
+        for model, jobs in by_model.items():
+            yield _job(f"{_joined(jobs)}-{model}", runner, jobs, globs)
         return
-    backends = _joined(job for one in comparisons for job in one.jobs)
-    shares = balanced([one.seconds for one in comparisons], groups)
+    compared = list(by_model.values())
+    backends = _joined(chain.from_iterable(compared))
+    shares = balanced([_seconds(jobs) for jobs in compared], groups)
     for number, share in enumerate(shares, 1):
-        jobs = [job for index in share for job in comparisons[index].jobs]
+        jobs = [job for index in share for job in compared[index]]
         yield _job(f"{backends}-{number:03}-of-{groups:03}", runner, jobs, globs)
 
 
@@ -276,8 +268,12 @@ def _job(name: str, runner: RunnerKind, jobs: Sequence[JobPlan], globs: JobGlobs
         backends=_backends(jobs),
         select=tuple(glob for job in jobs for glob in globs.of(job)),
         cells=sum(len(job.cells) for job in jobs),
-        estimate_s=sum(job.estimate_s for job in jobs),
+        estimate_s=_seconds(jobs),
     )
+
+
+def _seconds(jobs: Iterable[JobPlan]) -> float:
+    return sum(job.estimate_s for job in jobs)
 
 
 def _backends(jobs: Iterable[JobPlan]) -> tuple[Backend, ...]:
