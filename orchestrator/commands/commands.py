@@ -11,7 +11,7 @@ from orchestrator.commands.program.program import CommandGroup, Program
 PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Measure": {
         "run": ("measure.run_command", "Measure the cells of a matrix, or finish an earlier run."),
-        "bench": ("measure.bench_command", "Measure without a file: the options are the matrix."),
+        "bench": ("measure.run_command", "Measure without a file: the options are the matrix."),
         "verify": (
             "measure.verify_command",
             "Check that models work and are right, without timing.",
@@ -21,7 +21,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Measure one result again and show both side by side.",
         ),
         "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
-        "browser": ("measure.browser.command", "Serve a page that measures on one's own device."),
+        "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
     },
     "Results": {
         "status": (

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
+from orchestrator.running.record_files import COMPACT_BYTES, find_strays
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords
 from orchestrator.store.merge.report import MergeReport, MissingVerdicts
@@ -61,7 +61,12 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
         aside = folder.set_aside(reasons)
-        damaged = (_describe_damage(path, reason, aside) for path, reason in reasons.items())
+        damaged = (
+            Damaged(aside.moved[path], f"{reason}; it was set aside")
+            if path in aside.moved
+            else Damaged(path, reason)
+            for path, reason in reasons.items()
+        )
         merged = replace(merged, damaged=(*others, *damaged))
         merged += merge(aside.lost, run)
     earlier = _set_aside_before(folder, reasons, store)
@@ -128,12 +133,6 @@ def _missing(folder: RunFolder, merged: MergeReport, store: Store) -> tuple[Miss
     ended = store.ended(run_id) | {name.removeprefix(f"{run_id}/") for name in merged.refused}
     cells = tuple(cell.id for cell in folder.cells if cell.id not in ended)
     return (MissingVerdicts(run_id, len(folder.cells), cells),) if cells else ()
-
-
-def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:
-    if path not in aside.moved:
-        return Damaged(path, reason)
-    return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
 def _run_row(folder: RunFolder) -> Run:

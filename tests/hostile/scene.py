@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orchestrator.commands.measure.run import failed_traces
 from orchestrator.launchers.base import Exit, Launcher
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.sweep import REFUSED_FOLDER
-from orchestrator.running.traces import failed_traces
 from orchestrator.store.query.ask import query
 from orchestrator.store.records.validate import read_record
 from runner.contract.job import Job, Limits

@@ -13,7 +13,7 @@ from queue import Queue
 from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
-from orchestrator.commands.measure.verify.verification import load_verification
+from orchestrator.commands.measure.verification import load_verification
 from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
     kept_evaluation,
@@ -36,7 +36,7 @@ from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
-from orchestrator.running.artifacts.adoption import is_reference
+from orchestrator.running.artifacts.cache import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder

@@ -18,7 +18,7 @@ from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.verify.answer import VerifyRequest, VerifyResult
+    from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -53,15 +53,13 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Check models or a bundle."""
         if self.bundle is not None:
             self.refuse_beside(
                 "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
             )
             return _verify_bundle(self.bundle, as_json=self.json)
-        from orchestrator.commands.measure.verify.answer import VerifyRequest
-        from orchestrator.commands.measure.verify.verification import save_verification
-        from orchestrator.commands.measure.verify.words import print_verification
+        from orchestrator.commands.measure.verification import print_verification, save_verification
+        from orchestrator.commands.measure.verify import VerifyRequest
         from orchestrator.screen.streams import after_work
 
         request = VerifyRequest(
@@ -88,8 +86,8 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
 
     def _verified(self, request: "VerifyRequest") -> "VerifyResult":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.verify.answer import verify_models
+            from orchestrator.commands.measure.verify import verify_models
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return verify_models(request, observer)

@@ -97,9 +97,8 @@ def count_models(
     from orchestrator.backends.catalogue import CATALOGUE
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
     from orchestrator.running.artifacts.work_counts import WorkCounts
-    from orchestrator.running.availability import Availability
     from orchestrator.running.create import new_run_file, require_space
-    from orchestrator.running.execute_job import LaunchContext
+    from orchestrator.running.execute_job import Availability, LaunchContext
     from orchestrator.running.folder import RunFolder
     from orchestrator.running.options import RunOptions
     from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource

@@ -233,7 +233,7 @@ class RecommendCommand(
 
     def _show_next(self, matrix: Path, shown: "RecommendationOutput") -> None:
         """Show the cells of a matrix to measure next."""
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.recommend.next_cells import NextRequest, propose_next
         from orchestrator.running.options import RunOptions

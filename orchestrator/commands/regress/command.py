@@ -323,7 +323,7 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
 
 
 def _measured(request: "BisectRequest") -> Any:
-    from orchestrator.commands.measure.progress import show_progress
+    from orchestrator.commands.program.progress import show_progress
     from orchestrator.commands.regress.bisect import bisect_regressions
 
     with show_progress(quiet=chosen.quiet) as observer:

@@ -234,15 +234,13 @@ class DoctorCommand(Command):
         return 0
 
     def _calibrate(self) -> int:
-        from orchestrator.commands.measure.calibrate import CalibrateRequest, calibrate
-        from orchestrator.commands.measure.calibration_words import print_calibration
-        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.measure.calibrate import calibrate, print_calibration
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 
         options = RunOptions(launcher=self.launcher, scratch=self.scratch)
-        request = CalibrateRequest(self.results, options, command_line())
         with show_progress(quiet=chosen.quiet) as observer:
-            result = calibrate(request, observer)
+            result = calibrate(self.results, options, command_line(), observer)
         with after_work():
             print_calibration(result, as_json=self.json)
         result.outcome.require_complete()

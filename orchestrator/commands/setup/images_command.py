@@ -98,7 +98,7 @@ class BuildImage(_OneImage):
 
     def execute(self) -> None:
         from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.measure.progress import show_build
+        from orchestrator.commands.program.progress import show_build
         from orchestrator.commands.setup.images_words import print_image
 
         with show_build(quiet=chosen.quiet) as report:

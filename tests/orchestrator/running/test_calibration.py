@@ -11,9 +11,9 @@ from orchestrator.commands.measure.calibrate import (
     CalibrateResult,
     calibration_matrix,
     other_load_of,
+    print_calibration,
     spreads_of,
 )
-from orchestrator.commands.measure.calibration_words import print_calibration
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
+from orchestrator.running.replay import describe_choices, is_own, require_consent
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.web import BrowserChoice

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.browser.command import (
-    GraphFolders,
-    PageGraphs,
-    gather_graphs,
-    page_graphs,
-)
+from orchestrator.commands.measure.browser_command import PageGraphs, gather_graphs, page_graphs
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
@@ -45,7 +40,7 @@ def gathered(
     save_graph(graphs, {"forward": layer()})
     versions = versions_of(GRAPHS, in_images=in_images)
     (graphs / KEY).rename(graphs / graph_name(model, cells[0], 0, versions))
-    return gather_graphs(cells, {KEY: model}, GraphFolders(graphs, 0))
+    return gather_graphs(cells, {KEY: model}, graphs, 0)
 
 
 @pytest.mark.parametrize("in_images", [False])

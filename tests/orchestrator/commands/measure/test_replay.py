@@ -10,17 +10,11 @@ import duckdb
 import pytest
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay.answer import (
-    Original,
-    Replay,
-    ReplayRequest,
-    begin_replay,
-    find_original,
-    replay_in,
-)
+from orchestrator.commands.measure.replay import Replay, replay_in
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.running.replay import Original, ReplayRequest, begin_replay, find_original
 from orchestrator.store.query.results import Measurement
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError

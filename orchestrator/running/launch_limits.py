@@ -1,18 +1,71 @@
-"""The quota of a job's output folder: bytes, files and depth, looked at while the job runs.
-
-Files that are deleted while the job holds them open are not seen; they are gone with the job.
-"""
+"""Limits of a launch: its deadline, and the quota of its output folder."""
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from orchestrator.planning.memory import parameters_of
-from orchestrator.running.launch.deadline import OWN_SHAPES
+from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.reasons import Reason, reason
+
+WAYS_OF_EXPORTING = 8
+"""Most times that an export loads the model anew for one shape."""
+_STEPS_OF_A_CELL = 3
+"""Loading again after a launch that died, the cell itself, its trace."""
+OWN_SHAPES = 2
+"""Shapes that an export tries beside those of its cells: the dynamic one and the verification's."""
+
+
+class Step(NamedTuple):
+    """A stretch of a job's work that has the whole cell timeout."""
+
+    kind: Literal["load", "cell", "result", "trace"]
+    cell: Cell | None = None
+
+
+def loads_of(job: Job) -> int:
+    if job.purpose == "prepare":
+        return WAYS_OF_EXPORTING * (len(job.cells) + OWN_SHAPES)
+    return 1
+
+
+def job_limit_s(job: Job) -> float:
+    """Seconds that the job may take altogether, launches that died included."""
+    steps = _STEPS_OF_A_CELL * len(job.cells) + 1 + loads_of(job)
+    return steps * job.timeout_s
+
+
+class Deadline:
+    """The deadline of one launch."""
+
+    def __init__(self, job: Job, clock: Callable[[], float], job_ends: float) -> None:
+        self._timeout_s = job.timeout_s
+        self._clock = clock
+        self._job_ends = job_ends
+        self._loads = loads_of(job)
+        self._begun: Counter[Step] = Counter()
+        self._step_ends = clock() + job.timeout_s
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, min(self._step_ends, self._job_ends) - self._clock())
+
+    @property
+    def is_the_jobs(self) -> bool:
+        """True if it is the job as a whole that has taken too long."""
+        return self._clock() >= self._job_ends
+
+    def begin(self, step: Step) -> None:
+        """Give the step the whole timeout, unless it began before."""
+        if self._begun[step] < (self._loads if step.kind == "load" else 1):
+            self._begun[step] += 1
+            self._step_ends = self._clock() + self._timeout_s
+
 
 LOOK_INTERVAL_S = 1.0
 """Least seconds between two looks."""
@@ -31,9 +84,7 @@ class OutputQuota:
     """Limits of what a job may leave in its output folder, at any moment."""
 
     most_bytes: int
-    """Bytes of all files together."""
     most_files: int
-    """Files and folders."""
 
     @classmethod
     def of(cls, job: Job) -> "OutputQuota":
@@ -63,7 +114,6 @@ class QuotaWatch:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the next look."""
         return max(0.0, self._next_look - self._clock())
 
     def excess(self) -> Reason | None:

@@ -1,39 +1,32 @@
-"""One result measured again: the same cell in the same image, as a run of its own."""
+"""A result to be measured again: its job, and consent to what a stranger's record chose."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.compare.circumstances import circumstance_changes, circumstances_of
-from analysis.results.conditions import DIRTY
-from analysis.results.item_time import item_estimate_ms, item_ms
-from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
-from orchestrator.commands.measure.run import execute_run
-from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, make_launcher
+from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
 from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.given import ChosenImage
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import RunSource
+from orchestrator.running.options import ChosenImage, RunOptions
+from orchestrator.running.run_file import RunFile, RunSource
 from orchestrator.store.query.results import Measurement, newest_run
 from orchestrator.store.store import Store
-from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.problems import first_fault
+from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell, Purpose
-from runner.contract.errors import UsageError
-from runner.contract.job import Job
-from runner.contract.record.verdict import Grade
+from runner.contract.errors import StoreError, UsageError
+from runner.contract.job import PROFILES, Job, Limits, Measure
 
 _LAST = "last/"
+
+
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
 
@@ -44,9 +37,7 @@ class ReplayRequest:
     result_id: str
     """`<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
     results: Path
-    """The folder of all runs."""
     database: Path | None = None
-    """The DuckDB file; None: the one in the results folder."""
     launcher: LauncherName | None = None
     """The launcher that the user names; None: the one that executed it."""
     as_recorded: bool = False
@@ -54,7 +45,6 @@ class ReplayRequest:
     image: list[ChosenImage] | None = None
     """Images that the user vouches for by their references."""
     command: str | None = None
-    """The command line, for `run.json`."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +52,9 @@ class Original:
     """A result with all that it takes to measure it again."""
 
     measured: Measurement
-    """The result."""
     job: Job
-    """The job with this cell alone."""
     launcher: LauncherName
-    """The launcher that executed it."""
     scratch: bool
-    """True if it lies in a scratch database."""
 
     @property
     def cell(self) -> Cell:
@@ -83,110 +69,7 @@ class Original:
         return Pinned(self.cell.backend, image, digest) if image and digest else None
 
 
-@dataclass(frozen=True)
-class Replay:
-    """A result and its repetition."""
-
-    then: Measurement
-    now: Measurement
-    changes: tuple[str, ...] = ()
-    """Differences of their circumstances, as `torch 2.13.0, now 2.14.0`."""
-
-    @property
-    def ratio(self) -> float | None:
-        """The time of an item now by the one then; None unless both were timed."""
-        then, now = item_ms(self.then), item_ms(self.now)
-        return now / then if then and now else None
-
-    @property
-    def ratio_interval(self) -> Estimate | None:
-        """That ratio with its 95 % interval; None unless there are two."""
-        then, now = item_estimate_ms(self.then), item_estimate_ms(self.now)
-        return now.over(then) if then and now else None
-
-    @property
-    def grade(self) -> Grade | None:
-        """The worse grade of the two; None unless both have one."""
-        then, now = self.then.grade, self.now.grade
-        return max(then, now) if then and now else None
-
-    @property
-    def shows_difference(self) -> bool:
-        """True if the ratio is beyond what interval and grades leave open."""
-        ratio, grade = self.ratio_interval, self.grade
-        return ratio is not None and grade is not None and shows_difference(ratio, grade)
-
-    @property
-    def intervals_overlap(self) -> bool | None:
-        """True if the 95 % intervals of these times overlap; None unless there are two."""
-        then, now = item_estimate_ms(self.then), item_estimate_ms(self.now)
-        if then is None or now is None:
-            return None
-        return then.low <= now.high and now.low <= then.high
-
-    @property
-    def differences(self) -> list[str]:
-        """Differences of the host and of all circumstances, and what they leave open, in words."""
-        then, now = self.then, self.now
-        sentences = [*self.changes]
-        if then.hostname != now.hostname:
-            sentences.insert(0, f"host {then.hostname}, now {now.hostname}")
-        if now.image is None and (now.git_commit or "").endswith(DIRTY):
-            sentences.append(
-                "the checkout has uncommitted changes, so its runner may be another one"
-            )
-        return sentences
-
-    def data(self) -> dict[str, Any]:
-        """Both results without their jobs, and how they compare."""
-        return {
-            "then": _public(self.then),
-            "now": _public(self.now),
-            "ratio": self.ratio,
-            "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
-            "shows_difference": self.shows_difference,
-            "intervals_overlap": self.intervals_overlap,
-            "differences": self.differences,
-        }
-
-
-@dataclass(frozen=True)
-class ReplayResult:
-    """The end of a run that repeats one result."""
-
-    replay: Replay | None
-    """None if the repetition left no verdict."""
-    outcome: RunOutcome
-
-
-def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
-    """Measure one result again, in the same image."""
-    database = request.database or request.results / DATABASE_NAME
-    original = consented_original(request, database, observer)
-    pinned = [original.pinned] if original.pinned else []
-    images = {image.backend: image.reference for image in request.image or ()}
-    launcher = make_launcher(original.launcher, observer.image_step, pinned, images)
-    launcher.prepare(original.cell.backend)
-    folder = begin_replay(original, request)
-    options, is_pinned = RunOptions(database=database), original.pinned is not None
-    outcome = execute_run(folder, launcher, observer, options, earlier_images=is_pinned)
-    again = f"{folder.run.run_id}/{original.cell.id}"
-    return ReplayResult(replay_in(database, original.measured, again), outcome)
-
-
-def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | None:
-    """A result beside its repetition, which has this id; None if that left no verdict."""
-    with Store.open_readonly(database) as store:
-        now = store.measurement(result_id)
-        if now is None:
-            return None
-        known = circumstances_of(store, [then.result_id, now.result_id])
-    facts = [known[one.result_id] for one in (then, now) if one.result_id in known]
-    return Replay(then, now, circumstance_changes(*facts) if len(facts) > 1 else ())
-
-
 def consented_original(request: ReplayRequest, database: Path, observer: Observer) -> Original:
-    """The result, with the launcher that shall repeat it."""
     original = find_original(request.result_id, database)
     if not is_own(original.job, original.launcher, request.results):
         for line in describe_choices(original.job, original.launcher):
@@ -267,7 +150,6 @@ def _job_of(measured: Measurement) -> Job:
 
 
 def _require_same(measured: Measurement, job: Job) -> None:
-    """Insist that the job is the result's own: what it measures, for which run, and why."""
     names = [f"{job.run_id}/{cell.id}" for cell in job.cells]
     if names != [measured.result_id] or job.model.name != job.cells[0].model:
         raise UsageError(
@@ -292,6 +174,107 @@ def _launcher_of(measured: Measurement) -> LauncherName:
     )
 
 
-def _public(measured: Measurement) -> dict[str, Any]:
-    internal = {"job", "model_spec"}
-    return {name: value for name, value in measured.data().items() if name not in internal}
+_LONGEST = PROFILES["audit"]
+_BOUNDED = (*("warmup_iterations", "warmup_max_s", "iterations", "min_s", "max_s"),)
+
+
+def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
+    """True if a run in the results folder planned this job, with all that it says."""
+    try:
+        run = RunFolder.open(results, job.run_id).run
+    except (StoreError, UsageError):
+        return False
+    (cell,) = job.cells
+    plan = run.plan
+    return cell in {entry.cell for entry in plan.entries} and (
+        job.model,
+        job.measure,
+        job.limits,
+        job.seed,
+        job.weights_seed,
+        job.inherit_environ,
+        job.browser,
+        launcher,
+    ) == (
+        plan.models.get(cell.model),
+        _measure_of(run, job),
+        plan.limits.get(cell.backend),
+        run.seed,
+        run.options.weights_seed,
+        tuple(run.options.inherit_environ or ()),
+        run.browser_of(cell),
+        run.launcher,
+    )
+
+
+def _measure_of(run: RunFile, job: Job) -> Measure | None:
+    """The measure that the run gave such a job; where launches take turns, of the rounds it had."""
+    planned = run.plan.measure.get(job.cells[0].backend)
+    if planned is None or not (run.interleaving or run.version):
+        return planned
+    return planned.of_rounds(job.measure.rounds)
+
+
+def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
+    image = job.provenance.image
+    digest = job.provenance.image_digest
+    weights = f"pretrained, from {job.model.path or job.model.hub_id}"
+    lines = [
+        "this result was not measured by a run in the results folder; its record chose:",
+        f"launcher {launcher}" + (f", image {image} {digest}" if image else ""),
+        f"model {job.model.name}, weights "
+        + (weights if job.model.weights == "pretrained" else f"random, seed {job.weights_seed}"),
+        f"measure {_values(job.measure)}",
+        f"limits {_values(job.limits)}",
+        *_of_the_shell(job),
+    ]
+    return [escape_control_line(line) for line in lines]
+
+
+def require_consent(
+    job: Job, launcher: LauncherName, *, requested: LauncherName | None, as_recorded: bool
+) -> None:
+    """Refuse what a stranger's record chose, unless the user says so."""
+    if launcher == "process" and requested is None:
+        raise UsageError(
+            "its launcher is `process`: the job would run on this machine, outside any container",
+            hint="`--launcher docker` runs it in a container, `--launcher process` as it was",
+        )
+    choices = [] if as_recorded else list(_unusual(job))
+    if choices:
+        shown = escape_control_line("; ".join(choices))
+        raise UsageError(
+            f"its record chose what `run` would not by itself: {shown}",
+            hint="`--as-recorded` takes all of it",
+        )
+
+
+def _unusual(job: Job) -> Iterator[str]:
+    if job.model.weights == "pretrained":
+        yield f"pretrained weights from {job.model.path or job.model.hub_id}"
+    for name, default in Limits():
+        value = getattr(job.limits, name)
+        if value != default:
+            yield f"limit {name} {value} (by default {default})"
+    for name in _BOUNDED:
+        value, most = getattr(job.measure, name), getattr(_LONGEST, name)
+        if value > most:
+            yield f"{name} {value:g} (up to {most:g})"
+    if (heat_s := job.measure.heat_s or 0) > _LONGEST.warmup_max_s:
+        yield f"heat_s {heat_s:g} (up to {_LONGEST.warmup_max_s:g})"
+    if job.measure.most_rounds > _LONGEST.most_rounds:
+        yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
+    yield from _of_the_shell(job)
+    for cell in job.cells:
+        if cell.workers is not None:
+            yield f"workers {cell.workers} (by default as many as threads)"
+
+
+def _of_the_shell(job: Job) -> list[str]:
+    """Lines on variables of this shell, and on what they would choose."""
+    variables = [f"variable {name} of this shell" for name in job.inherit_environ]
+    return [*variables, *([f"browser {job.browser}"] if job.browser else ())]
+
+
+def _values(settings: Measure | Limits) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

@@ -1,4 +1,4 @@
-"""A plan as a child pipeline of GitLab: jobs that measure, one that judges, one that remembers."""
+"""A plan as GitHub's `strategy.matrix`, or as a child pipeline of GitLab."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,6 +7,26 @@ from typing import Any
 import yaml
 
 from orchestrator.commands.measure.pipelines.jobs import PipelineJob
+
+
+def github_matrix(jobs: Sequence[PipelineJob]) -> dict[str, Any]:
+    """One entry per job: its name, its runner's labels, the globs of its cells and its time."""
+    return {"include": [_entry(job) for job in jobs]}
+
+
+def _entry(job: PipelineJob) -> dict[str, Any]:
+    return {
+        "job": job.name,
+        "backends": list(job.backends),
+        "runs-on": list(job.runner.labels),
+        "launcher": job.runner.launcher,
+        "extras": ",".join(job.extras),
+        "select": list(job.select),
+        "cells": job.cells,
+        "estimate_minutes": job.estimate_minutes,
+        "timeout-minutes": job.timeout_minutes,
+    }
+
 
 _PACKAGE = '"${ACCELMATRIX_PACKAGE:-accelmatrix}"'
 _BUNDLES = "bundles"
@@ -54,11 +74,7 @@ def gitlab_pipeline(jobs: Sequence[PipelineJob], matrix: str, judge: Sequence[st
     Each job installs this package (the variable `ACCELMATRIX_PACKAGE` names another version or an
     address), measures its cells and keeps a bundle of their records. The next one merges these and
     judges them by the history in the project's package registry, which the last one adds them to.
-
-    Args:
-        jobs: the jobs that measure.
-        matrix: the matrix file.
-        judge: the tags of the runner that judges and remembers; none for any runner.
+    `judge` are the tags of the runner that does both; none for any runner.
     """
     pipeline: dict[str, Any] = {"stages": ["measure", "judge", "remember"]}
     for job in jobs:

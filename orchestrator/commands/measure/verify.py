@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verify.verification import Verification, verification_of
+from orchestrator.commands.measure.run import begin_run
+from orchestrator.commands.measure.verification import Verification, verification_of
 from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome
@@ -25,6 +26,7 @@ from runner.contract.cell import Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.support import SUPPORTED, generates
 
+_Axes = Mapping[AxisName, Sequence[str]]
 _MODES: tuple[Mode, ...] = ("inference", "generation")
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 """The first of them that a backend has is verified if nobody names one."""
@@ -38,16 +40,14 @@ _OPTIONS: Mapping[Location, str] = {("axes", axis.name): axis.option for axis in
 class VerifyRequest:
     """Models and paths to verify."""
 
-    axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
+    axes: _Axes = field(default_factory=dict)
     """Values of axes; those that are missing have defaults of their own."""
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
     """Launcher, database and seeds."""
     command: str = ""
-    """The command line."""
     save: Path | None = None
     """The file that shall keep the verification: it must be writable."""
 
@@ -64,15 +64,8 @@ def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
     """The plan to be made of a verification on these backends by that launcher."""
-    matrix = verify_matrix(
-        request.axes.get("model") or ["micro"],
-        backends,
-        request.axes.get("runtime", ()),
-        request.axes.get("precision", ()),
-        request.axes.get("mode", ()),
-    )
     return PlanRequest(
-        matrix,
+        verify_matrix(request.axes, backends),
         select=request.select,
         results=request.results,
         options=replace(request.options, launcher=launcher, verify_only=True),
@@ -111,39 +104,24 @@ def require_writable(path: Path) -> None:
         ) from error
 
 
-def verify_matrix(
-    models: Sequence[str],
-    backends: Sequence[str],
-    runtimes: Sequence[str] = (),
-    precisions: Sequence[str] = (),
-    modes: Sequence[str] = (),
-) -> Matrix:
-    """The matrix over these models and backends.
+def verify_matrix(axes: _Axes, backends: Sequence[str]) -> Matrix:
+    """The matrix over the values of these axes, and these backends.
 
-    Args:
-        models: models, sets or files of custom models.
-        backends: hardware paths.
-        runtimes: runtimes; all that a backend has if empty.
-        precisions: number formats; the first of `_PRECISIONS` that a backend has if empty.
-        modes: what the models do; inference if empty, and generation by those that write tokens.
+    Without runtimes, all that a backend has; without precisions, the first of `_PRECISIONS` that a
+    backend has; without modes, inference, and generation by those models that write tokens.
     """
-    if modes:
-        return _matrix(models, backends, runtimes, precisions, modes)
-    matrix = _matrix(models, backends, runtimes, precisions, _MODES)
+    if modes := axes.get("mode"):
+        return _matrix(axes, backends, modes)
+    matrix = _matrix(axes, backends, _MODES)
     silent = [name for name, model in matrix.models.items() if not generates(model)]
     if len(silent) == len(matrix.models):
-        return _matrix(models, backends, runtimes, precisions, _MODES[:1])
+        return _matrix(axes, backends, _MODES[:1])
     left_out = tuple({"model": name, "mode": _MODES[1]} for name in silent)
     return matrix.model_copy(update={"exclude": left_out})
 
 
-def _matrix(
-    models: Sequence[str],
-    backends: Sequence[str],
-    runtimes: Sequence[str],
-    precisions: Sequence[str],
-    modes: Sequence[str],
-) -> Matrix:
+def _matrix(requested: _Axes, backends: Sequence[str], modes: Sequence[str]) -> Matrix:
+    runtimes = requested.get("runtime", ())
     paths = {backend: _runtimes(backend, runtimes) for backend in _known(backends)}
     taken = [backend for backend, executed in paths.items() if executed]
     if not taken:
@@ -151,11 +129,12 @@ def _matrix(
             f"--runtime: none of {', '.join(backends)} executes {', '.join(runtimes)}",
             hint="`orchestrator doctor` shows the backends of this machine",
         )
-    axes: dict[str, Any] = {"model": list(models), "backend": taken, "mode": list(modes), **_SHAPE}
+    models = list(requested.get("model") or ["micro"])
+    axes: dict[str, Any] = {"model": models, "backend": taken, "mode": list(modes), **_SHAPE}
     if "generation" in modes:
         axes["new_tokens"] = [_NEW_TOKENS]
     own: dict[Backend, dict[str, Any]] = {name: {"runtime": paths[name]} for name in taken}
-    if precisions:
+    if precisions := requested.get("precision"):
         axes["precision"] = list(precisions)
     else:
         own = {name: {**lists, "precision": [_plainest(name)]} for name, lists in own.items()}

@@ -15,6 +15,7 @@ from orchestrator.screen.wrapping import wrap
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
 
@@ -145,21 +146,17 @@ class _Verdicts:
     """Records in one line; a reason that was shown, or that the results will show, goes unsaid."""
 
     def __init__(self) -> None:
-        self._notes: set[str] = set()
-
-    def note(self, text: str) -> None:
-        """Remember what was shown."""
-        self._notes.add(text)
+        self.shown: set[Reason | None] = set()
 
     def describe(self, record: Record) -> str:
         """The median latency, or status and the reason's first line."""
         if record.status == "ok" and record.latency_median_s is not None:
             return f"{format_number(record.latency_median_s * 1000)} ms"
-        reason = reason_text(record.ending).partition("\n")[0] if record.ending else ""
-        if not reason or record.phase == "plan" or any(reason in note for note in self._notes):
+        if record.ending is None or record.phase == "plan" or record.ending in self.shown:
             return record.status
-        self.note(reason)
-        return f"{record.status} ({escape_control_line(reason)})"
+        self.shown.add(record.ending)
+        line = reason_text(record.ending).partition("\n")[0]
+        return f"{record.status} ({escape_control_line(line)})"
 
 
 class PlainObserver:
@@ -170,9 +167,9 @@ class PlainObserver:
         self._verdicts = _Verdicts()
         self._forecast = Forecast({}, clock)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, reason: Reason | None = None) -> None:
         """Print the note."""
-        self._verdicts.note(text)
+        self._verdicts.shown.add(reason)
         print_note(text)
 
     def image_step(self, line: str) -> None:
@@ -229,9 +226,9 @@ class LiveObserver:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, reason: Reason | None = None) -> None:
         """Print the note above the live lines."""
-        self._verdicts.note(text)
+        self._verdicts.shown.add(reason)
         console = self._progress.console
         console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 

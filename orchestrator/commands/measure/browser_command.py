@@ -71,11 +71,11 @@ def page_graphs(request: PlanRequest, observer: Observer) -> PageGraphs:
         request = replace(request, matrix=replace(options, all_=True))
     plan, _ = plan_run(request)
     cells = [entry.cell for entry in plan.entries if entry.decision != "skip"]
-    known = GraphFolders(request.results / GRAPHS_FOLDER, request.options.weights_seed)
-    listed = gather_graphs(cells, plan.models, known)
+    at_hand = (request.results / GRAPHS_FOLDER, request.options.weights_seed)
+    listed = gather_graphs(cells, plan.models, *at_hand)
     if named and listed.notes:
         prepare_matrix(request, observer)
-        listed = gather_graphs(cells, plan.models, known)
+        listed = gather_graphs(cells, plan.models, *at_hand)
     if not listed.graphs:
         raise NothingToDo(
             "; ".join(listed.notes) if named and listed.notes else "no prepared graph is at hand",
@@ -84,42 +84,33 @@ def page_graphs(request: PlanRequest, observer: Observer) -> PageGraphs:
     return listed if named else replace(listed, notes=())
 
 
-class GraphFolders:
-    """The prepared graphs of a results folder, by processes and by containers alike."""
-
-    def __init__(self, path: Path, seed: int) -> None:
-        self._path, self._seed = path, seed
-        made_by = (versions_of(GRAPHS, in_images=in_images) for in_images in (False, True))
-        self._versions = tuple(made_by)
-
-    def find(self, model: ModelSpec, cell: Cell) -> tuple[Graph, Path]:
-        """The graph that the cell executes, and the folder of its files."""
-        names = (graph_name(model, cell, self._seed, versions) for versions in self._versions)
-        folders = [self._path / name for name in names]
-        at_hand = next((folder for folder in folders if folder.is_dir()), folders[0])
-        return graph_in(at_hand, cell)
-
-
 def gather_graphs(
-    cells: Iterable[Cell], models: Mapping[str, ModelSpec], known: GraphFolders
+    cells: Iterable[Cell], models: Mapping[str, ModelSpec], graphs: Path, seed: int
 ) -> PageGraphs:
     """One graph for each model, precision and shape, with all backends that take it."""
-    graphs: dict[tuple[str, str, str], PageGraph] = {}
+    pages: dict[tuple[str, str, str], PageGraph] = {}
     notes: dict[str, None] = {}
     for cell in cells:
         key = (cell.model, cell.precision, fixed_shape(cell))
-        if key in graphs:
-            earlier = graphs[key]
-            graphs[key] = replace(earlier, backends=(*earlier.backends, cell.backend))
+        if key in pages:
+            earlier = pages[key]
+            pages[key] = replace(earlier, backends=(*earlier.backends, cell.backend))
             continue
         try:
-            graph, folder = known.find(models[cell.model], cell)
+            graph, folder = _find_graph(graphs, models[cell.model], cell, seed)
             inputs = tuple(_inputs(graph, models[cell.model], cell))
         except Unsupported as refusal:
             notes[f"{cell.model} in {cell.precision}: {error_text(refusal)}"] = None
             continue
-        graphs[key] = PageGraph(cell, (cell.backend,), graph, folder, inputs)
-    return PageGraphs(tuple(graphs.values()), tuple(notes))
+        pages[key] = PageGraph(cell, (cell.backend,), graph, folder, inputs)
+    return PageGraphs(tuple(pages.values()), tuple(notes))
+
+
+def _find_graph(graphs: Path, model: ModelSpec, cell: Cell, seed: int) -> tuple[Graph, Path]:
+    """The graph that the cell executes, by processes or containers, and the folder of its files."""
+    made_by = [versions_of(GRAPHS, in_images=in_images) for in_images in (False, True)]
+    folders = [graphs / graph_name(model, cell, seed, versions) for versions in made_by]
+    return graph_in(next(filter(Path.is_dir, folders), folders[0]), cell)
 
 
 def _inputs(graph: Graph, model: ModelSpec, cell: Cell) -> Iterator[PageInput]:
@@ -179,10 +170,9 @@ class ServePage(AxisOptions, Command):
     weights_seed: WeightsSeed = 0
 
     def execute(self) -> None:
-        """Serve the page until Ctrl-C."""
-        from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.bench import BenchOptions
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.server.content import page_content
         from orchestrator.server.page_graph import PAGE_BACKENDS
         from orchestrator.server.web_server import serving

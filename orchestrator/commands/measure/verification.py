@@ -1,5 +1,6 @@
 """A verification: verdicts on function, device and correctness, as a table and as a file."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -8,9 +9,12 @@ from typing import Literal, cast
 
 from pydantic import ValidationError
 
-from analysis.compatibility.verdicts import verdict_of
+from analysis.compatibility.verdicts import MEANINGS, verdict_of
+from analysis.results.table import wrapping
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.running.folder import RunFolder
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
@@ -35,23 +39,14 @@ class VerifiedCell(Frozen):
     """One cell's verdict."""
 
     cell_id: str
-    """The cell."""
     model: str
-    """Its model."""
     backend: Backend
-    """Its hardware path."""
     runtime: Runtime
-    """The software that executes it."""
     precision: Precision
-    """Its number format."""
     mode: Mode
-    """Its mode."""
     mark: Mark
-    """The verdict."""
     reason: str | None = None
-    """The reason why it is not `ok`."""
     device: str | None = None
-    """The physical device that was found."""
     software_device: bool | None = None
     """True if a program stood in for it."""
     verified_shape: str | None = None
@@ -70,21 +65,15 @@ class Verification(Frozen):
     verified_on: date
     """The day, UTC."""
     command: str
-    """The command line."""
     version: str
-    """Version of AccelMatrix."""
     git_commit: str | None
     """Commit of the checkout, with `-dirty` behind it if it had changes."""
     launcher: str
-    """`docker` or `process`."""
     machine: str | None
-    """The processor's name."""
     operating_system: str | None
     """The operating system as the runner saw it."""
     libraries: dict[str, str]
-    """Versions of all libraries that took part."""
     cells: tuple[VerifiedCell, ...]
-    """Every cell, in the plan's order."""
 
     @property
     def simulators(self) -> dict[Backend, str]:
@@ -150,13 +139,11 @@ def _words(reason: Reason | None) -> str | None:
 
 
 def save_verification(verification: Verification, path: Path) -> None:
-    """Keep a verification in a file."""
     with translate_os_errors(path, hint=OUTPUT_HINT):
         write_atomic(path, verification.model_dump_json(indent=2) + "\n")
 
 
 def load_verification(path: Path) -> Verification:
-    """A verification that was saved."""
     try:
         return Verification.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
@@ -225,3 +212,31 @@ def _is_impossible(row: VerdictRow) -> bool:
     if row.mode != "generation" or model is None or generates(model):
         return False
     return all(cell.mark == "unsupported" for cell in row.cells.values())
+
+
+def print_verification(verification: Verification, *, as_json: bool) -> None:
+    """Print every model's verdict on every path, the reasons below, then the sums."""
+    cells = verification.cells
+    if as_json:
+        print_json(verification)
+        return
+    table = verdict_table(cells)
+    rows = [
+        (row.model, row.mode, *(table.text(row, column) or None for column in table.columns))
+        for row in table.rows
+    ]
+    print_lines((*wrapping("model"), "mode", *wrapping(*table.columns)), rows)
+    print_line()
+    for number, reason in enumerate(table.reasons, start=1):
+        print_line(f"[{number}] {reason}")
+    counts = Counter(cell.mark for cell in cells)
+    summary = ", ".join(f"{count} {mark}" for mark, count in counts.items())
+    print_line(f"{len(cells):,} cells: {summary}")
+    for mark in counts:
+        if mark in MEANINGS:
+            print_line(f"{mark}: {MEANINGS[mark]}")
+    for backend, simulator in verification.simulators.items():
+        print_line(f"{backend}: the {simulator} in the device's place")
+    shapes = sorted({cell.verified_shape for cell in cells if cell.verified_shape})
+    if shapes:
+        print_line(f"outputs were compared at {', '.join(shapes)}")
