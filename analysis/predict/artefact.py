@@ -106,17 +106,10 @@ def read_forecaster(
     refuse: Refuse,
     targets: Sequence[str] | None = None,
 ) -> Forecaster:
-    """The forecaster in a predictor's files.
+    """The forecaster in the files of this manifest; `refuse` makes the error of a wrong one.
 
-    Args:
-        manifest: their manifest.
-        read: gives the text of a file.
-        refuse: makes the error of a file that is missing or altered, then or later.
-        targets: those that will be predicted; None for all that it knows. Files of others are
-            not read, and expectations and trees not before a question needs them.
-
-    Raises:
-        StoreError: a file is missing or altered, or was fitted with other features.
+    Files of targets other than these are not read, and expectations and trees not before a question
+    needs them.
     """
     if manifest.columns != _fitted_columns():
         raise refuse(OTHER_VERSION)

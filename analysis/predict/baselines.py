@@ -19,8 +19,8 @@ def efficient_roofline(
 ) -> Values:
     """The time at the device's peaks by the efficiency of the configuration.
 
-    It is the median efficiency of the configuration's examples; of a configuration without any
-    that of its device's kind, else of all. Memory is weights and values between layers likewise.
+    That is the median of its examples, else of its device's kind, else of all. Memory is weights
+    and values between layers likewise.
     """
     placements = [example.placement for example in examples]
     ratios = _log_amounts(target, examples) - _log_peak_amounts(target, placements)
@@ -38,8 +38,7 @@ def two_way_ratio(
 ) -> Values:
     """The model's mean by the configuration's, on logarithms; each where it is known.
 
-    Means are of times and energies by counted operation, so that other sizes of a model are met,
-    and of memory itself.
+    Means are of times and energies by counted operation, for other sizes of a model; and of memory.
     """
     placements = [example.placement for example in examples]
     y = _log_amounts(target, examples) - _log_units(target, placements)
@@ -64,10 +63,7 @@ def two_way_ratio(
 def feature_ridge(
     target: Target, examples: Sequence[Example], questions: Sequence[Placement]
 ) -> Values:
-    """Ridge regression of the logarithm on features, nominal peaks and configurations.
-
-    Hoerl and Kennard (1970), "Ridge regression: biased estimation for nonorthogonal problems".
-    """
+    """Ridge regression of the logarithm on features, nominal peaks and configurations."""
     placements = [example.placement for example in examples]
     table, question_table = _numbers(placements), _numbers(questions)
     means, scales = _moments(table)
@@ -131,7 +127,6 @@ def _values(target: Target, logarithms: Values, questions: Sequence[Placement]) 
 
 
 def _log_peak_amounts(target: Target, placements: Sequence[Placement]) -> Values:
-    """Logarithms of seconds at the device's peaks, or of bytes that are counted."""
     of_placement = _counted_bytes if target.quantity == "memory" else _peak_seconds
     return np.log([of_placement(placement) for placement in placements])
 
@@ -153,7 +148,6 @@ def _log_units(target: Target, placements: Sequence[Placement]) -> Values:
 
 
 def _numbers(placements: Sequence[Placement]) -> ValueTable:
-    """Features, and logarithms of the device's peaks; (n, k)."""
     devices = [placement.device for placement in placements]
     peaks = np.log([(one.flops_per_s, one.bytes_per_s) for one in devices])
     return np.hstack([features(placements), peaks])
@@ -182,12 +176,10 @@ def _codes(keys: Sequence[Hashable]) -> tuple[Values, dict[Hashable, int]]:
 
 
 def _means(codes: Values, values: Values) -> Values:
-    """The mean of the values of each code; (number of codes,)."""
     return np.bincount(codes, weights=values) / np.bincount(codes)
 
 
 def _medians(keys: "map[tuple[Hashable, ...]]", values: Values) -> dict[Hashable, float]:
-    """The median of the values under each key; a value may have several."""
     groups: dict[Hashable, list[float]] = {}
     for several, value in zip(keys, values.tolist(), strict=True):
         for key in several:

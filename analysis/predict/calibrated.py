@@ -49,16 +49,12 @@ class Lesson:
     """The hidden examples of all folds, one behind the other."""
 
     hidden: Sequence[Placement]
-    """Their placements."""
     siblings: Values
-    """The number of models of each one's line that the fold knows; 0 where widths are not pooled
-    by it."""
+    """The models of each one's line that the fold knows; 0 where widths are not pooled by it."""
     table: ValueTable
-    """The columns of the trees."""
     fold: Places
     """The number of the fold of each."""
     group: Places
-    """The number of the model, device or the like with which each was hidden together."""
     alike: Places
     """The number of the group with which each one's error is alike."""
     residual: Values
@@ -68,7 +64,6 @@ class Lesson:
 
     @property
     def groups(self) -> int:
-        """The number of models, devices or the like."""
         return int(self.group.max()) + 1
 
     @property
@@ -78,12 +73,10 @@ class Lesson:
 
     @cached_property
     def answers(self) -> Values:
-        """Answers of trees that do not know the fold."""
         return self.cross_fitted(self.learned)
 
     @cached_property
     def weight(self) -> float:
-        """The share of their answers that leaves the smallest errors."""
         return min(TREE_WEIGHTS, key=lambda one: _loss(self.residual - one * self.answers))
 
     @property
@@ -92,16 +85,13 @@ class Lesson:
         return np.abs(self.residual - self.weight * self.answers)
 
     def trees(self) -> Trees | None:
-        """Trees that all hidden examples taught; None where they do not help."""
         helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
         return self.fitted(self.learned) if helps else None
 
     def fitted(self, y: Values, rounds: int | None = None) -> Trees:
-        """Trees for a number of each example."""
         return fit_trees(self.table, y, self.groups, rounds)
 
     def cross_fitted(self, y: Values, rounds: int | None = None) -> Values:
-        """The answer to each example of trees that do not know its fold; 0 of too few others."""
         answers = np.zeros(len(y))
 
         def answer(number: int) -> None:
@@ -116,7 +106,6 @@ class Lesson:
 
 
 def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Lesson | None:
-    """The hidden examples of a novelty; None where they are too few."""
     folds = folds_of(fit.placements, novelty)
     rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
     if len(rows) < LEAST_SCORES:
@@ -181,20 +170,16 @@ class CalibratedTrees:
     trees: Trees | None
     """None where they did not help."""
     weight: float
-    """The share of their answer that is added."""
     spread: Trees | None
     """Trees of the logarithm of the error; None where too few errors tell it."""
     quantile: float
     """The quantile of the scores: errors of logarithms by their spread."""
     pooling: float | None
-    """The quantile of errors by widths that are pooled with those of another novelty; None where
-    they are not."""
+    """The quantile of errors by pooled widths; None where widths are not pooled."""
     errors: int
     """Hidden examples whose errors it is known from."""
     groups: int
-    """The number of models, devices or the like that were hidden together."""
     by_device: Mapping[str, DeviceErrors]
-    """The errors on each device that was tried."""
     median_error: float
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
@@ -245,10 +230,9 @@ def calibrated_trees(
 def calibrated_range(
     fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
 ) -> CalibratedTrees | None:
-    """The trees of novelty `shape`, calibrated by sizes beyond those that were measured.
+    """The trees of `shape`, calibrated by sizes beyond the measured ones; None of too few examples.
 
     Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
-    None where too few examples tell the errors.
     """
     folds = folds_of(fit.placements, "range")
     hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]
@@ -271,7 +255,6 @@ def calibrated_range(
 
 
 def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
-    """The errors at hidden sizes of a predictor that was trained without them."""
     inner = fit.part(fold.known)
     lesson = lesson_of(inner, columns, "shape")
     hidden = [fit.placements[row] for row in fold.hidden.tolist()]

@@ -103,15 +103,10 @@ class Effects:
     levels: Mapping[str, Pairs[Hashable, tuple[float, ...]]]
     """By group and value: the level, then the slopes."""
     means: tuple[float, ...]
-    """The mean of each number over the examples."""
     scales: tuple[float, ...]
-    """Its standard deviation."""
 
     def contributions(self, placements: Sequence[Placement]) -> ValueTable:
-        """The part of each group of the set at each placement; (n, groups).
-
-        Placements that differ in sizes alone have the same effects, which are looked up once.
-        """
+        """The part of each group of the set at each placement; (n, groups)."""
         z = standardised(features(placements), self.means, self.scales)
         alike: dict[tuple[object, ...], int] = {}
         same = [alike.setdefault(_of_effects(one), len(alike)) for one in placements]
@@ -125,7 +120,6 @@ class Effects:
 
 
 def _of_effects(placement: Placement) -> tuple[object, ...]:
-    """All of a placement that decides about its values in groups."""
     return (placement.model, placement.architecture, *placement.configuration)
 
 
@@ -145,7 +139,6 @@ def _levels(
 
 
 def _columns(group: EffectGroup, z: ValueTable) -> ValueTable:
-    """The factors of levels and slopes; (n, 1 + slopes)."""
     return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
 
 
@@ -155,7 +148,6 @@ def standardised(values: ValueTable, means: Sequence[float], scales: Sequence[fl
 
 
 def slope_places(group: EffectGroup) -> list[int]:
-    """The columns of the numbers on which its effects depend."""
     names = list(FEATURES)
     return [names.index(name) for name in group.slopes]
 
@@ -176,7 +168,6 @@ class Design:
     """The number of each column's group."""
 
     def fit(self, rows: Places, y: Values) -> Values:
-        """The coefficients from these rows and their values, in scaled columns."""
         return damped_least_squares(self.matrix[rows], y, _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> ValueTable:
@@ -189,7 +180,6 @@ class Design:
         return np.asarray((self.matrix[rows] @ by_group).todense())
 
     def effects(self, coefficients: Values) -> Effects:
-        """The same coefficients by group and value."""
         levels: dict[str, dict[Hashable, list[float]]] = {name: {} for name in GROUPS[self.chosen]}
         for (name, key, _), value in zip(self.columns, coefficients * self.scale, strict=True):
             levels[name].setdefault(key, []).append(float(value))
@@ -202,7 +192,6 @@ class Design:
 
 
 def design_of(placements: Sequence[Placement], chosen: EffectSet) -> Design:
-    """The columns of a set for these placements."""
     raw = features(placements)
     known = np.where(np.isnan(raw).all(axis=0), 0.0, raw)
     means, scales = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
@@ -228,7 +217,6 @@ class _Builder:
     def add(
         self, number: int, name: str, group: EffectGroup, placements: Sequence[Placement]
     ) -> None:
-        """Add the columns of a group: a level and slopes for each of its values."""
         of_each = [tuple(group.keys(placement)) for placement in placements]
         keys = {key: nth for nth, key in enumerate(dict.fromkeys(chain.from_iterable(of_each)))}
         rows = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
@@ -248,7 +236,6 @@ class _Builder:
     def design(
         self, chosen: EffectSet, means: tuple[float, ...], scales: tuple[float, ...]
     ) -> Design:
-        """All columns that were added."""
         from analysis.statistics.solvers import sparse
 
         indices = (np.concatenate(self.rows), np.concatenate(self.places))

@@ -53,7 +53,6 @@ class PhysicalTerms:
     """The number of each placement's kind; (n,)."""
 
     def at(self, rows: Places) -> "PhysicalTerms":
-        """The terms at these placements."""
         return replace(self, values=self.values[rows], kind=self.kind[rows])
 
     def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
@@ -86,12 +85,9 @@ class PhysicalBase:
 def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> PhysicalBase:
     """Fit the coefficients to relative errors, by least squares that never are negative.
 
-    Args:
-        terms: the terms at n placements.
-        values: what was measured at each; (n,).
-        finely: True if each architecture has coefficients of its own in each configuration that
-            was measured at several sizes. Large sizes count most there, since they tell what still
-            larger ones take.
+    With `finely` each architecture has coefficients of its own in each configuration that was
+    measured at several sizes. Large sizes count most there, as they tell what still larger ones
+    take.
     """
     relative = terms.values / values[:, None]
     alike = np.ones(len(values))
@@ -107,7 +103,6 @@ def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> P
 
 
 def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> PhysicalTerms:
-    """The terms of the base at these placements."""
     of_point = _sizes if quantity == "memory" else _times
     kinds: dict[tuple[str, str], int] = {}
     kind = [
@@ -159,7 +154,6 @@ def _sizes(placement: Placement) -> tuple[float, ...]:
 
 
 def effect_set(novelty: Novelty) -> EffectSet:
-    """The effects that answer questions of that novelty."""
     return _EFFECTS_OF.get(novelty, "whole")
 
 
@@ -174,7 +168,6 @@ class ExpectedValues:
 
     @property
     def logarithms(self) -> Values:
-        """Both together; (n,)."""
         return np.asarray(self.base + self.contributions.sum(axis=1))
 
 
@@ -196,17 +189,14 @@ class ExpectationFit:
 
     placements: Sequence[Placement]
     amounts: Values
-    """The measured value at each; (n,)."""
     terms: PhysicalTerms
     design: Design
 
     @cached_property
     def logarithms(self) -> Values:
-        """The logarithms of what was measured; (n,)."""
         return np.log(self.amounts)
 
     def whole(self) -> Expectation:
-        """The expectation that all examples tell."""
         rows = np.arange(len(self.amounts))
         base, left = self._left(rows)
         return Expectation(base, self.design.effects(self.design.fit(rows, left)))
@@ -219,7 +209,6 @@ class ExpectationFit:
         return ExpectedValues(base.logarithms(self.terms.at(fold.hidden)), contributions)
 
     def part(self, rows: Places) -> Self:
-        """The same fit to these examples alone."""
         known = [self.placements[row] for row in rows.tolist()]
         design = design_of(known, self.design.chosen)
         return type(self)(known, self.amounts[rows], self.terms.at(rows), design)

@@ -61,7 +61,6 @@ class Explanation:
 
 
 def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | NoPrediction:
-    """The prediction of one placement as a product, or why there is none."""
     (answer,) = predictor.predict([placement])
     if isinstance(answer, NoPrediction):
         return answer

@@ -53,10 +53,7 @@ FEATURES: Mapping[str, Callable[[Amounts], Values]] = {
 
 
 def features(placements: Sequence[Placement]) -> ValueTable:
-    """The logarithms of the numbers of each placement; (n, len(FEATURES)).
-
-    NaN stands where a placement has none, or it is 0.
-    """
+    """The logarithms of the numbers of each placement, NaN of none and of 0; (n, len(FEATURES))."""
     amounts = Amounts(placements)
     table = np.column_stack([of(amounts) for of in FEATURES.values()])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -75,7 +72,6 @@ class Domain:
     """The least value of each feature, a logarithm; none for what no example has."""
     highs: Mapping[str, float]
     choices: Mapping[str, frozenset[str]]
-    """The backends with runtimes, precisions and modes that examples have."""
 
     def refusals(self, placements: Sequence[Placement]) -> list[str | None]:
         """For each the reason why nothing can be said of it; None where something can."""
@@ -88,10 +84,7 @@ class Domain:
         return reasons
 
     def outside(self, placements: Sequence[Placement]) -> list[tuple[str, ...]]:
-        """For each the features that leave the domain, each as a sentence; empty inside.
-
-        What a question names comes before what follows from it.
-        """
+        """For each a sentence per feature outside the domain, those that a question names first."""
         table = features(placements)
         sentences = self._sentences(table, MARKED_BEYOND)
         return [sentences.get(row, ()) for row in range(len(placements))]
@@ -132,7 +125,6 @@ class Domain:
 
 
 def domain_of(placements: Sequence[Placement]) -> Domain:
-    """The domain of examples at these placements."""
     table = features(placements)
     known = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
     names = list(FEATURES)

@@ -20,7 +20,6 @@ from runner.contract.models import ModelSpec
 from runner.contract.models.work import Polynomials
 
 NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
-"""The counted work of models, by name."""
 _COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
 """The axes that decide about counted work."""
 
@@ -30,11 +29,9 @@ class Forecaster:
     """Everything that answers questions about cells that nobody measured."""
 
     predictors: Mapping[str, TargetPredictor]
-    """By the target's name."""
     machines: tuple[KnownMachine, ...]
 
     def machine_of(self, backend: str) -> KnownMachine | None:
-        """The machine with most examples of that backend; None where there is none."""
         return next((one for one in self.machines if backend in one.backends), None)
 
     def forecast(
@@ -44,7 +41,6 @@ class Forecaster:
         target: str,
         machine: KnownMachine | None = None,
     ) -> list[Prediction | NoPrediction]:
-        """The target of each cell on this machine, or on the first with the cell's backend."""
         return self.forecasts(cells, models, (target,), machine)[target]
 
     def forecasts(
@@ -55,10 +51,7 @@ class Forecaster:
         machine: KnownMachine | None = None,
         counts: NamedPolynomials | None = None,
     ) -> Mapping[str, list[Prediction | NoPrediction]]:
-        """The same of several targets, by their names: cells are placed but once.
-
-        `counts` has the work of models that are not of the catalogue.
-        """
+        """The same of several targets by name; `counts` are of models outside the catalogue."""
         placing = _Placing(models, counts or {})
         placed = [
             placing.placement(cell, machine or self.machine_of(cell.backend)) for cell in cells
@@ -81,7 +74,6 @@ class _Placing:
         self._counts: dict[tuple[object, ...], Counts | NoPrediction] = {}
 
     def placement(self, cell: Cell, machine: KnownMachine | None) -> Placement | NoPrediction:
-        """The cell on that machine, or why it cannot be predicted."""
         if machine is None:
             return NoPrediction(f"no machine with backend {cell.backend} is known")
         if part := unpredicted_part(cell):
@@ -107,7 +99,6 @@ class _Placing:
 def placement_of(
     cell: Cell, model: ModelSpec, machine: KnownMachine, counts: NamedPolynomials | None = None
 ) -> Placement | NoPrediction:
-    """The cell on that machine, with its counted work."""
     return _Placing({cell.model: model}, counts or {}).placement(cell, machine)
 
 

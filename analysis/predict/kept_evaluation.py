@@ -57,12 +57,10 @@ class KeptAnswer(Frozen):
 
     @property
     def error(self) -> float:
-        """The absolute error, relative to what was measured."""
         return abs(self.predicted / self.measured - 1)
 
     @property
     def held(self) -> bool:
-        """True if the interval holds what was measured."""
         return self.low <= self.measured <= self.high
 
 
@@ -74,7 +72,6 @@ class KeptTrial(Frozen):
     of_folds: PositiveInt
     """Folds that there are."""
     questions: PositiveInt
-    """Results that were hidden and predicted."""
     groups: NonNegativeInt
     refused: NonNegativeInt
     extrapolations: NonNegativeInt
@@ -94,16 +91,13 @@ class KeptEvaluation(Frozen):
     """All trials of a predictor's results."""
 
     version: Literal[1] = 1
-    """Raised with every change that older programs would misread."""
     evaluated_at: datetime
     """UTC."""
     rows_digest: str
-    """That of the manifest whose results were hidden."""
     targets: Mapping[_TargetName, Mapping[Novelty, KeptTrial]]
 
 
 def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
-    """The part of a trial that is kept; None where nothing was answered."""
     from analysis.statistics.arrays import np
 
     trial = tried.trial
@@ -132,7 +126,6 @@ def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
 
 
 def kept_answer(one: "AnsweredQuestion") -> KeptAnswer:
-    """An answered question without its placement's counts."""
     placement, prediction = one.example.placement, one.prediction
     return KeptAnswer(
         model=placement.model,
@@ -152,11 +145,7 @@ def kept_answer(one: "AnsweredQuestion") -> KeptAnswer:
 
 
 def parse_evaluation(text: str) -> KeptEvaluation:
-    """The evaluation in this text.
-
-    Raises:
-        DamagedFile: it is none, or is one of another version.
-    """
+    """The evaluation in this text; raises DamagedFile where it is none, or of another version."""
     try:
         return KeptEvaluation.model_validate_json(text)
     except ValidationError as error:

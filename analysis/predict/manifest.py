@@ -26,9 +26,7 @@ class NoveltyErrors(Frozen):
     """Errors of one target, for questions of one novelty."""
 
     examples: PositiveInt
-    """Hidden examples that they are known from."""
     groups: PositiveInt
-    """Groups that were hidden together, such as models or devices."""
     median_error: NonNegativeFloat
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
@@ -37,7 +35,6 @@ class TargetFacts(Frozen):
     """The knowledge of a predictor about one target."""
 
     examples: dict[str, NonNegativeInt]
-    """The number of examples by who measured them."""
     errors: dict[str, NoveltyErrors]
     """By novelty, as far as examples tell them."""
 
@@ -46,15 +43,10 @@ class TrainingOrigin(Frozen):
     """The results that a predictor was trained on, and the program that did it."""
 
     accelmatrix: str
-    """The version of AccelMatrix that trained it."""
     schema_version: PositiveInt
-    """That of the database's tables."""
     trained_at: datetime
-    """UTC."""
     database: str
-    """The name of the database's file."""
     sources: Sources
-    """Whose results it learnt from."""
     rows: dict[str, PositiveInt]
     """By run, the number of results that it could learn from."""
     rows_digest: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -67,13 +59,10 @@ class PredictorManifest(TrainingOrigin):
     """A predictor and its files."""
 
     version: PositiveInt
-    """Version of the files, `ARTEFACT_VERSION`."""
     columns: tuple[str, ...]
     """The features and effects that it was fitted with: others cannot read it."""
     targets: dict[str, TargetFacts]
-    """By name."""
     files: dict[FileName, str]
-    """SHA-256 of each of its other files, in hex."""
 
     @property
     def examples(self) -> dict[str, int]:
@@ -88,11 +77,7 @@ def text_digest(text: str) -> str:
 
 
 def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> PredictorManifest:
-    """The manifest of a predictor, of which the database has this digest, or none.
-
-    Raises:
-        StoreError: it is missing, another database's, altered, or of another version.
-    """
+    """The manifest of a predictor, of which the database has this digest, or none."""
     fault = "is that of another database, or was altered"
     text = read_verified(MANIFEST_NAME, read, digest, refuse, fault)
     try:
@@ -105,7 +90,6 @@ def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> Pr
 
 
 def read_verified(name: str, read: ReadFile, digest: str | None, refuse: Refuse, fault: str) -> str:
-    """The text of a file with this digest; `fault` says what one with another is."""
     try:
         text = read(name)
     except FileNotFoundError as error:

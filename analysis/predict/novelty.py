@@ -75,7 +75,6 @@ class Seen:
     once: frozenset[str]
     """Models with a single example."""
     lines: Pairs[Hashable, int]
-    """The number of models of each line."""
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
@@ -96,19 +95,16 @@ class Seen:
         return "line" if placement.architecture in self.architectures else "family"
 
     def autocast_for(self, placement: Placement) -> str | None:
-        """The precision of autocast that answers for one which nobody measured on this path.
-
-        None where the precision was measured there, or autocast was not.
-        """
+        """The precision of autocast that answers for one that nobody measured on this path."""
         autocast = AUTOCAST.get(placement.precision)
         if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
             return None
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
     def trees_share(self, device: str) -> float:
-        """The part of the trees' answer that counts on a device: less where it has few examples.
+        """The part of the trees' answer that counts on a device.
 
-        Trees learn from all devices, and mostly from those with many examples.
+        Trees learn mostly from devices with many examples, so it is less where there are few.
         """
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
@@ -138,12 +134,10 @@ class Seen:
 
     @cached_property
     def _sparse(self) -> frozenset[str]:
-        """Devices with few models."""
         return frozenset(one for one in self.devices if self.widening(one) >= _SPARSE)
 
     @cached_property
     def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:
-        """Backends with runtime and precision."""
         keys = (key for key in self.extents if isinstance(key, tuple))
         return frozenset(configuration[1:4] for _, configuration in keys)
 
@@ -165,7 +159,6 @@ def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
 
 
 def seen_in(placements: Iterable[Placement]) -> Seen:
-    """Everything that examples at these placements tell something about."""
     known = list(placements)
     models = Counter(one.model for one in known)
     return Seen(
@@ -180,7 +173,6 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
 
 
 def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
-    """The number of models of each line."""
     models = {(one.architecture, one.model) for one in placements}
     return Counter((architecture, line_of(model)) for architecture, model in models)
 

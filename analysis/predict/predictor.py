@@ -40,7 +40,6 @@ class Prediction:
     low: float
     high: float
     novelty: Novelty
-    """The part of the question that was measured."""
     outside: tuple[str, ...]
     """Reasons why it lies outside of what was measured, each as a sentence."""
 
@@ -69,7 +68,6 @@ class TargetPredictor:
     domain: Domain
     seen: Seen
     examples: Mapping[str, int]
-    """The number of examples by who measured them."""
 
     def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         """The answer for each placement; one in a precision that autocast answers is marked."""
@@ -103,7 +101,6 @@ class TargetPredictor:
         return [answers[number] for number in range(len(placements))]
 
     def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
-        """The trees of the first novelty, from this one on, that examples could calibrate."""
         first = ANSWERED_BY.get(novelty, novelty)
         wider = NOVELTIES[NOVELTIES.index(first) :]
         return next((self.trees[name] for name in wider if name in self.trees), None)
@@ -139,7 +136,6 @@ class TargetPredictor:
     def _outside(
         self, placements: Sequence[Placement], novelty: Novelty
     ) -> Iterator[tuple[str, ...]]:
-        """For each what leaves the domain, and what is known of neither model nor device."""
         for placement, sentences in zip(placements, self.domain.outside(placements), strict=True):
             yield *self.seen.sparse_words(placement, novelty), *sentences
 
@@ -166,14 +162,11 @@ class TargetPredictor:
         return tried.widening(expected) if tried else expected
 
     def _half_widths(self, placements: Sequence[Placement], novelty: Novelty) -> Values:
-        """Half the widths that intervals of that novelty have, as logarithms."""
         expected = self.expectation(novelty).at(placements)
         return self.trees[novelty].half_widths(self.columns.table(placements, expected, novelty))
 
     def trees_share(self, placement: Placement) -> float:
-        """The part of the trees' answer that counts; all of it on an unseen device, which has its
-        own trees.
-        """
+        """The part of the trees' answer that counts; all on an unseen device with its own trees."""
         device = placement.device.key
         return self.seen.trees_share(device) if device in self.seen.devices else 1.0
 

@@ -29,15 +29,10 @@ _FEW_GROUPS = 160.0
 def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
     """The score below which 90 % of a new group's scores are expected to lie.
 
-    The new group counts as one of scores that are larger than all. Between two scores the quantile
-    is interpolated: of twenty groups the next larger one holds several percent more. The largest
-    score where that is not enough.
-
-    Args:
-        scores: those of known groups; (n,).
-        group: the number of each one's group; (n,).
-        larger: the number of groups that count as larger than all; 0 for the quantile of the known
-            groups themselves.
+    The new group counts as one of scores that are larger than all (`larger` is 0 for the quantile
+    of the known groups themselves). Between two scores the quantile is interpolated: of twenty
+    groups the next larger one holds several percent more. The largest score where that is not
+    enough.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
@@ -50,9 +45,7 @@ class DeviceErrors:
     """The errors on one device, by those that the intervals of all devices allow for."""
 
     ratio: float
-    """The quantile of its scores by that of all."""
     groups: int
-    """Groups that tell it."""
 
     def widening(self, expected: float) -> float:
         """The factor of widths on the device: the expected one, drawn to what its scores show."""
@@ -63,14 +56,7 @@ class DeviceErrors:
 def errors_by_device(
     scores: Values, group: Places, placements: Sequence[Placement], quantile: float
 ) -> Mapping[str, DeviceErrors]:
-    """The errors on each device that has a score.
-
-    Args:
-        scores: those of all devices; (n,).
-        group: the number of each one's group; (n,).
-        placements: where each one was measured; (n,).
-        quantile: that of all scores.
-    """
+    """The errors on each device that has a score; `quantile` is that of all scores."""
     rows: dict[str, list[int]] = {}
     for row, placement in enumerate(placements):
         rows.setdefault(placement.device.key, []).append(row)
@@ -85,7 +71,6 @@ def errors_by_device(
 
 
 def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
-    """The number of models of each placement's line; (n,)."""
     return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
 
 

@@ -26,7 +26,6 @@ LEAST_RESULTS = 5
 def train_target(
     target: Target, examples: Sequence[Example], novelties: Sequence[Novelty] = NOVELTIES
 ) -> TargetPredictor | None:
-    """A predictor of the target for such questions; None where examples are too few."""
     if len(examples) < LEAST_RESULTS:
         return None
     placements = [one.placement for one in examples]
@@ -52,13 +51,10 @@ class _Calibration:
 
     fits: Mapping[EffectSet, ExpectationFit]
     expectations: Mapping[EffectSet, Expectation]
-    """The fits to all examples."""
     columns: TreeColumns
 
     def trees(self, novelties: Iterable[Novelty]) -> dict[Novelty, CalibratedTrees]:
-        """The trees that answer these novelties; others' widths are pooled with those that come
-        first.
-        """
+        """The trees of these novelties, first those that others' widths are pooled with."""
         calibrated: dict[Novelty, CalibratedTrees] = {}
         wider = {*POOLED_WITH.values()}
         for novelty in sorted(trained_for(novelties), key=lambda one: one not in wider):

@@ -17,8 +17,7 @@ from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install
 
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
-"""Packages that LightGBM imports where they are installed: that takes longer than any answer, and
-nothing here needs what it makes of them."""
+"""Packages that LightGBM imports where they are installed, slowly and for nothing here."""
 LEAST_EXAMPLES = 60
 """Examples from which on trees are fitted."""
 _ROUNDS = 150
@@ -62,18 +61,13 @@ class Trees:
     """Fitted trees."""
 
     text: str
-    """LightGBM's own format."""
 
     def values(self, table: ValueTable) -> Values:
         """The answer for each row; (n, k) to (n,)."""
         return np.asarray(self._booster.predict(table, num_threads=_THREADS))
 
     def contributions(self, table: ValueTable) -> ValueTable:
-        """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1).
-
-        Lundberg, Erion and Lee (2018), "Consistent individualized feature attribution for tree
-        ensembles".
-        """
+        """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1)."""
         return np.asarray(self._booster.predict(table, pred_contrib=True, num_threads=_THREADS))
 
     @cached_property
@@ -82,14 +76,9 @@ class Trees:
 
 
 def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = None) -> Trees:
-    """Fit trees.
+    """Trees that learn y from a table; (n, k) and (n,).
 
-    Args:
-        table: the columns; (n, k).
-        y: what is learned; (n,).
-        groups: the number of models, families or the like that the examples are of. Those of a
-            group are alike, so that few groups bear few leaves.
-        rounds: the number of trees.
+    Examples of a group, such as a model or a family, are alike, so that few groups bear few leaves.
     """
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
     settings = _settings(len(y), groups)
@@ -98,13 +87,7 @@ def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = No
 
 
 def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
-    """Fit trees with LightGBM's own settings, which predictions are compared with.
-
-    Args:
-        table: numbers and codes of categories; (n, k).
-        y: what is learned; (n,).
-        categories: the columns with codes.
-    """
+    """Trees with LightGBM's own settings, to compare with; `categories` are columns with codes."""
     settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
     data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
     return Trees(lightgbm.train(settings, data).model_to_string())
@@ -145,15 +128,10 @@ class TreeColumns:
     def table(
         self, placements: Sequence[Placement], expected: ExpectedValues, novelty: Novelty
     ) -> ValueTable:
-        """The columns at each placement; (n, k).
+        """The columns at each placement, with what the novelty's effects expect there; (n, k).
 
         On a device that nobody measured they tell nothing of the device: trees would answer as if
         it were the one that is most like it.
-
-        Args:
-            placements: the placements, (n,).
-            expected: what the novelty's effects expect there.
-            novelty: what a question does not know.
         """
         columns = [features(placements), self._words(placements), expected.contributions]
         return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
@@ -168,7 +146,6 @@ class TreeColumns:
 
 
 def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:
-    """The columns for examples at these placements."""
     models = {placement.model for placement in placements}
     counts = Counter(word for model in models for word in words_of(model))
     common = [word for word, count in sorted(counts.items()) if count >= _LEAST_MODELS]

@@ -24,11 +24,8 @@ class Accuracy:
 
     questions: int
     mape: float
-    """The mean of absolute relative errors."""
     median_ape: float
-    """Their median."""
     within_tenth: float
-    """The share of predictions that are off by 10 % at most."""
     bias: float
     """The median of relative errors with their signs: above 0 where predictions are too high."""
 
@@ -45,12 +42,7 @@ class IntervalQuality:
 
 
 def accuracy_of(measured: Sequence[float], predicted: Sequence[float]) -> Accuracy | None:
-    """The errors of predictions; None if there are none.
-
-    Args:
-        measured: what was measured, above 0; (n,).
-        predicted: what was predicted of each, in the same unit; (n,).
-    """
+    """The errors of predictions of measured values, (n,) and (n,); None if there are none."""
     if not measured:
         return None
     errors = np.asarray(predicted) / np.asarray(measured) - 1
@@ -67,13 +59,7 @@ def accuracy_of(measured: Sequence[float], predicted: Sequence[float]) -> Accura
 def interval_quality(
     measured: Sequence[float], lows: Sequence[float], highs: Sequence[float]
 ) -> IntervalQuality | None:
-    """The quality of intervals; None if there are none.
-
-    Args:
-        measured: what was measured, above 0; (n,).
-        lows: the lower ends, above 0; (n,).
-        highs: the upper ends; (n,).
-    """
+    """The quality of the intervals of measured values, (n,) each; None if there are none."""
     if not measured:
         return None
     values, low, high = map(np.asarray, (measured, lows, highs))
@@ -91,7 +77,6 @@ class AnsweredQuestion:
     example: Example
     prediction: Prediction
     baselines: Mapping[str, float]
-    """By baseline, in the target's unit."""
 
 
 @dataclass(frozen=True)
@@ -104,22 +89,18 @@ class PredictionTrial:
 
     @property
     def refusals(self) -> int:
-        """Questions that were refused."""
         return sum(self.refused.values())
 
     @property
     def marked(self) -> int:
-        """Answers that are marked as extrapolations."""
         return sum(one.prediction.extrapolates for one in self.answered)
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """The predictions' errors; None without any."""
         return accuracy_of(self._measured, [one.prediction.value for one in self.answered])
 
     @property
     def intervals(self) -> IntervalQuality | None:
-        """The quality of their intervals; None without any."""
         lows = [one.prediction.low for one in self.answered]
         return interval_quality(
             self._measured, lows, [one.prediction.high for one in self.answered]
@@ -127,7 +108,6 @@ class PredictionTrial:
 
     @property
     def baselines(self) -> dict[str, Accuracy]:
-        """The errors of each baseline on the same questions."""
         known = {
             name: accuracy_of(self._measured, [one.baselines[name] for one in self.answered])
             for name in (self.answered[0].baselines if self.answered else ())
@@ -136,11 +116,9 @@ class PredictionTrial:
 
     @property
     def best_baseline(self) -> tuple[str, Accuracy]:
-        """The baseline that is nearest, of a trial with answers."""
         return min(self.baselines.items(), key=lambda one: one[1].mape)
 
     def part(self, keep: Callable[[AnsweredQuestion], bool]) -> "PredictionTrial":
-        """The answered questions that are kept."""
         return PredictionTrial(tuple(filter(keep, self.answered)))
 
     @property
@@ -151,11 +129,10 @@ class PredictionTrial:
 def run_trial(
     target: Target, examples: Sequence[Example], hidden: Sequence[Example]
 ) -> PredictionTrial:
-    """Predict hidden examples from others, of which baselines learn too.
+    """Predict hidden examples from others, of which baselines learn too; empty of too few.
 
     It trains for the novelties of the questions alone. Where one of them cannot be calibrated,
-    answers come from a wider one: then all are trained. Where examples are too few the trial is
-    empty.
+    answers come from a wider one: then all are trained.
     """
     seen = seen_in(example.placement for example in examples)
     kinds = trained_for({seen.novelty(example.placement) for example in hidden})
@@ -181,7 +158,6 @@ class NoveltyTrial:
     novelty: Novelty
     trial: PredictionTrial
     groups: int
-    """The number of groups that were hidden, such as models or devices."""
     folds: tuple[int, int]
     """The number of folds that were hidden, and of all that there are."""
 

@@ -56,9 +56,7 @@ class CandidateMachine:
     name: str
     """The device's name."""
     backends: tuple[str, ...]
-    """The backends that were measured on it."""
     hosts: frozenset[str] = frozenset()
-    """The ids and names of hosts with this key."""
     hostname: str | None = None
     """One of these names."""
 
@@ -86,7 +84,7 @@ def key_of_cell(cell: Cell) -> CellKey:
 
 
 def key_of_facts(facts: Mapping[str, Any]) -> CellKey:
-    """The same of a result, from its columns; `asked_threads` holds those that its cell names.
+    """The same of a result, from its columns; `asked_threads` are those that its cell names.
 
     Imported files that tell neither mode nor scenario mean forward passes, one after the other.
     """

@@ -21,7 +21,6 @@ class RankedCandidate:
 
     candidate: Candidate
     figure: Figure
-    """The number that it is ranked by."""
     memory: Figure | None = None
     """Megabytes; None where nobody asked, or nobody knows."""
     chance: SloChance | None = None
@@ -47,12 +46,10 @@ class CandidateRanking:
 
     @property
     def machines(self) -> int:
-        """The number of machines that they run on."""
         return len({row.candidate.machine.key for row in self.rows})
 
     @property
     def rows(self) -> tuple[RankedCandidate, ...]:
-        """All of them in their order."""
         return (self.first, *self.equals, *self.others, *self.extrapolated)
 
 
@@ -85,7 +82,6 @@ def rank_candidates(
 
 
 def _is_graded(figure: Figure) -> bool:
-    """True if it was measured well enough to show a difference."""
     return figure.is_measured and figure.grade in PROMISES
 
 
@@ -106,9 +102,7 @@ class Requirements:
     objective: Objective
     level: ServiceLevel | None = None
     confidence: float = USUAL_CONFIDENCE
-    """The least chance to keep that level."""
     memory_bytes: int | None = None
-    """The most memory that a choice may use."""
     largest_batch: bool = False
     """True if of each path only the largest batch that fits is of interest."""
 
@@ -134,7 +128,6 @@ class Choice:
 def choose_each(
     candidates: Iterable[RankedCandidate | LeftOutCandidate], requirements: Requirements
 ) -> tuple[Choice, ...]:
-    """A choice for each question that the candidates answer, in their order."""
     by_question: dict[CellKey, list[RankedCandidate | LeftOutCandidate]] = {}
     for one in candidates:
         by_question.setdefault(question_of(one.candidate.cell), []).append(one)
@@ -193,7 +186,6 @@ def _of_one_scope(
 def objection_by_level(
     level: ServiceLevel, chance: SloChance, confidence: float
 ) -> Objection | None:
-    """The objection to a candidate with this chance to keep a level; None where it is enough."""
     if chance.share is None:
         return Objection("slo_unknown", chance.basis)
     if chance.share >= confidence:

@@ -29,7 +29,6 @@ class Figure:
     grade: Grade | None = None
     """The grade of what was measured; None of what is predicted."""
     marks: tuple[str, ...] = ()
-    """Words to print beside it, e.g. who else measured it."""
     outside: tuple[str, ...] = ()
     """Parts of the question outside of what was measured; empty where the interval holds."""
     scope: str | None = None
@@ -37,7 +36,6 @@ class Figure:
 
     @property
     def is_measured(self) -> bool:
-        """True if a device produced it."""
         return self.basis == "measured"
 
     @property
@@ -47,7 +45,6 @@ class Figure:
 
     @property
     def times(self) -> Estimate | None:
-        """The interval, or the value alone where a measurement has none."""
         alone = Estimate(self.value, self.value, self.value) if self.is_measured else None
         return self.interval or alone
 
@@ -122,10 +119,7 @@ OBJECTIVES: Mapping[str, Objective] = {
 
 
 def cost_figure(throughput: Figure, per_hour: float, cell: Cell) -> Figure:
-    """The cost of a million samples; of a million new tokens where the cell generates them.
-
-    Throughput is in samples per second, the price that of an hour in any currency.
-    """
+    """The cost of a million samples, or new tokens, by samples per second and a price per hour."""
     things = cell.new_tokens or 1
     return throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)
 

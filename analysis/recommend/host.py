@@ -26,7 +26,6 @@ class HostPlacements:
     devices: Mapping[str, Device]
     """The device by backend, of the newest measurement."""
     software: Mapping[tuple[str, str], str]
-    """By backend and runtime."""
     threads: Mapping[tuple[str, str], int | None]
 
     def placement(self, cell: Cell, model: ModelSpec) -> Placement:
@@ -73,14 +72,12 @@ class HostVerdicts:
     """The verdicts of one machine."""
 
     measured: frozenset[str] = frozenset()
-    """The ids of cells that were measured."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """The newest status of each other cell that would end likewise, by id."""
     without: frozenset[str] = frozenset()
     """Backends that were wanted and never there."""
 
     def reason_against(self, cell: Cell) -> str | None:
-        """The reason not to measure the cell for the first time; None if there is none."""
         if status := self.ended.get(cell.id):
             return f"that ended as {status} here before"
         if cell.backend in self.without:

@@ -101,7 +101,6 @@ def measured_figure(value: MetricValue) -> Figure:
 
 
 def energy_scopes(source: ArrowSource, selection: Selection) -> dict[str, str]:
-    """The scope of joules by machine, of the newest result that tells it."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS machine, arg_max(r.{SCOPE}, (r.measured_at, r.result_id)) AS scope
         FROM {selection.relation} r
@@ -118,17 +117,14 @@ class KnownVerdicts:
     objections: Mapping[tuple[CellKey, str], Objection]
     """By cell and machine, or host where the record names no device."""
     ran_out: Mapping[str, Sequence[MemoryResult]]
-    """By machine or host."""
 
     def objection(self, key: CellKey, machine: CandidateMachine) -> Objection | None:
-        """The objection to a cell on a machine; None without one."""
         for name in (machine.key, *sorted(machine.hosts)):
             if objection := self.objections.get((key, name)):
                 return objection
         return None
 
     def out_of_memory(self, machine: CandidateMachine) -> list[MemoryResult]:
-        """The cells that ran out of memory on a machine."""
         names = (machine.key, *sorted(machine.hosts))
         return [result for name in names for result in self.ran_out.get(name, ())]
 
@@ -195,7 +191,6 @@ def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[
 def measured_durations(
     source: ArrowSource, values: Iterable[MetricValue], level: ServiceLevel
 ) -> dict[str, MeasuredDurations]:
-    """The raw durations behind results, by their ids."""
     ids = ", ".join(text(str(value.facts["result_id"])) for value in values)
     if not ids:
         return {}

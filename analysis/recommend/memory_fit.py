@@ -49,10 +49,7 @@ def is_at_least(one: Cell, other: Cell) -> bool:
 
 
 def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None) -> str | None:
-    """The measured lack of memory that speaks against a cell; None without one.
-
-    A job that ran out under a limit says nothing about a higher one.
-    """
+    """The measured lack of memory that speaks against a cell; None without one."""
     for result in results:
         if not (result.ran_out and is_at_least(cell, result.cell)):
             continue
@@ -71,13 +68,8 @@ def objection_by_memory(
 ) -> Objection | None:
     """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
 
-    Without a limit only what ran out of memory speaks against it.
-
-    Args:
-        cell: the cell.
-        limit_bytes: what it may use; None for no limit.
-        results: what was measured of the same model on the same machine.
-        predicted: its memory in megabytes, where nobody measured it.
+    Without a limit only what ran out of memory speaks against it. Results are of the same model on
+    the same machine.
     """
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
@@ -105,7 +97,6 @@ def _objection_under(
 
 
 def _predicted_bytes(predicted: Figure | None) -> float | None:
-    """The upper end of a prediction; None of an extrapolation, or where there is none."""
     if predicted is None or predicted.outside:
         return None
     return predicted.high * BYTES_PER_MB
@@ -147,5 +138,4 @@ def percentage(share: float) -> str:
 
 
 def memory_words(size: float) -> str:
-    """Bytes as people read them, in powers of 1000 as tables of results have them."""
     return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"

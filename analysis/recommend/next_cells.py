@@ -117,14 +117,10 @@ def propose_cells(
 ) -> list[NextCell]:
     """The candidates whose measurement would narrow the intervals of the others most.
 
-    Args:
-        candidates: what can be measured and was not; `MOST_WEIGHED` at most.
-        known: what was measured, repeats included; where nothing was, the answer fills the space.
-        limit: the number of cells, at most.
-        seconds: what measuring each takes, if the narrowing counts by the second.
-        half_widths: half the interval of each one's prediction as a logarithm, for the shares
-            alone; without them all are as wide as effects say. To prefer cells with wide intervals
-            helps less: see docs/decisions/0032.
+    At most `MOST_WEIGHED` of them. Known ones come with repeats; without any the answer fills the
+    space. With `seconds` the narrowing counts by the second. `half_widths`, half of each interval
+    as a logarithm, count for the shares alone: to prefer wide intervals helps less
+    (docs/decisions/0032).
     """
     count = len(candidates)
     covariance = remaining_covariance(candidates, known)

@@ -36,16 +36,13 @@ class ServiceLevel:
 
     @property
     def fraction(self) -> float:
-        """The percentile as a share."""
         return FRACTIONS[self.percentile]
 
     @property
     def column(self) -> str:
-        """The percentile in the names of columns, e.g. `p999`."""
         return self.percentile.replace(".", "")
 
     def __str__(self) -> str:
-        """As people write it: `p95 < 50 ms`."""
         return f"{self.percentile} < {self.limit_s * 1e3:g} ms"
 
 
@@ -62,11 +59,7 @@ class SloChance:
 
 
 def parse_service_level(words: str) -> ServiceLevel:
-    """The service level in words such as `p95<50ms` or `p99.9 < 0.2s`.
-
-    Raises:
-        UsageError: they are none; the message names what is wrong with them.
-    """
+    """The service level in words such as `p95<50ms` or `p99.9 < 0.2s`."""
     match = _FORM.fullmatch(words)
     if match is None:
         raise UsageError(f"--slo: {words!r} is no percentile with its limit", hint=_EXAMPLE)
@@ -114,12 +107,10 @@ class MeasuredDurations:
 def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloChance:
     """The share of resamples of raw durations whose percentile keeps the limit.
 
-    Launches are drawn with replacement, and blocks of neighbouring durations within each: the
-    moving-blocks bootstrap of Künsch, "The jackknife and the bootstrap for general stationary
-    observations", Annals of Statistics 17 (1989), within the cluster bootstrap of Davison and
-    Hinkley, "Bootstrap Methods and their Application" (1997), section 3.8. Blocks are as long as
-    durations depend on each other. One launch alone says nothing about other processes: its
-    durations are scaled by the spread that the host is known to have between them.
+    Launches are drawn with replacement (the cluster bootstrap of Davison and Hinkley 1997, section
+    3.8), and in each blocks of neighbouring durations, as long as these depend on each other
+    (Künsch 1989). One launch says nothing of other processes: its durations are scaled by the
+    host's known spread.
     """
     count = sum(map(len, durations.launches))
     if durations.percentile_s is None or not count:
@@ -176,7 +167,6 @@ def _block_length(effective: float | None, count: int, launches: int) -> int:
 
 
 def _keeps(launches: Sequence[_Launch], block: int, fraction: float, chance: random.Random) -> bool:
-    """True if the percentile of one resample keeps the limit."""
     beyond = total = 0
     for _ in launches:
         launch = launches[int(chance.random() * len(launches))]
@@ -216,10 +206,7 @@ def _below(room: float, error: float) -> float:
 
 
 def launches_of(durations: Sequence[int], counts: Sequence[int] | None) -> tuple[list[int], ...]:
-    """The durations of each launch, from those of all behind one another.
-
-    Without counts that add up they are those of one launch.
-    """
+    """The durations of each launch, from those of all; of one launch where no counts add up."""
     if not counts or sum(counts) != len(durations):
         return (list(durations),)
     ends = list(accumulate(counts))

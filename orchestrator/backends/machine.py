@@ -54,12 +54,10 @@ def this_machine(
 
 
 def this_host() -> str | None:
-    """The id of the machine that this process runs on, as the views of the database have it."""
     return host_id(host_facts())
 
 
 def host_facts() -> Mapping[str, object]:
-    """The facts behind that id, under the names of a record's columns."""
     processor, _ = read_processor()
     return {
         "cpu_model": processor,
@@ -100,11 +98,7 @@ def require_stack(
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
 ) -> None:
-    """Make sure that the backend's packages are installed beside the orchestrator.
-
-    Raises:
-        Unavailable: they are not, or can't be on this system.
-    """
+    """Make sure that the backend's packages are installed beside the orchestrator."""
     if explanation := why_not_system(backend, catalogue, system):
         raise Unavailable(explanation)
     stack = catalogue[backend].stack
@@ -136,15 +130,12 @@ class ThisHost:
     machine = platform.machine()
 
     def nodes(self, pattern: str) -> list[str]:
-        """The device nodes that match a glob."""
         return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
 
     def may_use(self, node: str) -> bool:
-        """True if this user may read and write it."""
         return os.access(node, os.R_OK | os.W_OK)
 
     def group_of(self, node: str) -> str:
-        """The group that owns it, by name where it has one."""
         number = Path(node).stat().st_gid
         try:
             return grp.getgrgid(number).gr_name
@@ -152,7 +143,6 @@ class ThisHost:
             return str(number)
 
     def version(self, distribution: str) -> str | None:
-        """The installed version."""
         from importlib import metadata
 
         try:
@@ -161,7 +151,6 @@ class ThisHost:
             return None
 
     def ask(self, command: Sequence[str]) -> str | None:
-        """A program's stdout."""
         try:
             done = subprocess.run(
                 command,
@@ -176,7 +165,6 @@ class ThisHost:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def engine(self) -> Mapping[str, object]:
-        """The container engine's description of itself."""
         from orchestrator.system.engine import (
             connect_engine,  # the docker SDK takes 0.2 s to import
         )

@@ -44,9 +44,7 @@ class HostView(Protocol):
         """True if this user may read and write it."""
         ...
 
-    def group_of(self, node: str) -> str:
-        """The group that owns it."""
-        ...
+    def group_of(self, node: str) -> str: ...
 
     def version(self, distribution: str) -> str | None:
         """The installed version; None if it is not installed."""
@@ -57,11 +55,7 @@ class HostView(Protocol):
         ...
 
     def engine(self) -> Mapping[str, object]:
-        """The container engine's description of itself.
-
-        Raises:
-            EngineUnavailable: there is none.
-        """
+        """The container engine's description of itself; raises EngineUnavailable."""
         ...
 
 
@@ -74,11 +68,9 @@ class Need:
 
     kind: CheckKind
     ok: bool
-    """True if it is there."""
     message: str
     """A description of the thing, or of its absence."""
     remedy: str | None = None
-    """The way to get it if it is missing."""
     needed: bool = True
     """True if nothing runs without it; else its absence is a remark."""
 
@@ -223,10 +215,7 @@ def _permission(host: HostView, nodes: list[str], *, needed: bool = True) -> Ite
 
 
 def _torch_build(host: HostView, builds: Collection[str], name: str) -> Iterator[Need]:
-    """Check by its local version that the installed torch, if any, is a build for this device.
-
-    On Linux PyPI's has none, and is the one for CUDA.
-    """
+    """Check the build of an installed torch by its local version, which PyPI's for CUDA lacks."""
     version = host.version("torch")
     if version is None:
         return

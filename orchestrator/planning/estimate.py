@@ -59,15 +59,7 @@ def cell_estimate(
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
 ) -> float:
-    """Seconds that measuring the cell may take, all rounds together, without their launches.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        measure: what its profile asks for.
-        before: its speed on this machine before.
-        predicted_s: the seconds of an iteration that a predictor says, if nothing was measured.
-    """
+    """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)

@@ -169,7 +169,6 @@ class _Tally:
     """Combinations that are the same cell, model by model, and the axes on which they differ."""
 
     present: set[AxisName] = field(default_factory=set)
-    """The axes that some cell has, of those that not every cell has."""
     _requests: dict[_Point, _Point] = field(default_factory=dict)
     """Of each cell the values on conditional axes of the first combination that asked for it."""
     _shared: dict[_Point, _Point] = field(default_factory=dict)
@@ -208,7 +207,6 @@ class _Tally:
             yield f"{model}: {became}, because {_listing(reasons or ['some name the same cell'])}"
 
     def unused(self, matrix: Matrix) -> Iterator[str]:
-        """A sentence for each axis that the matrix names though none of its cells has it."""
         parts: tuple[Mapping[AxisName, object], ...] = (*matrix.products(), *matrix.include)
         named = {axis for part in parts for axis in part}
         for axis in AXES:

@@ -23,9 +23,7 @@ class CellForecast:
     """Predictions of one cell on this machine; None for what is not predicted."""
 
     iteration_s: float | None = None
-    """The median latency."""
     memory_bytes: float | None = None
-    """Memory at its peak."""
 
 
 CellForecasts = Callable[[Sequence[Cell], Mapping[str, ModelSpec]], Sequence[CellForecast]]
@@ -43,9 +41,7 @@ class KnownSpeeds:
     """Known speeds of cells on the machine of a plan."""
 
     measured: "Mapping[str, CellSpeed]" = field(default_factory=dict)
-    """Speeds of cells before, by cell id."""
     forecast: CellForecasts | None = None
-    """Predicts cells that have none; None where nothing does."""
 
 
 def memory_remarks(
@@ -53,15 +49,7 @@ def memory_remarks(
     limits: Mapping[Backend, Limits],
     machine_bytes: int | None,
 ) -> Iterator[str]:
-    """A sentence on cells of which more memory is predicted than they may use.
-
-    It is no verdict: they run, and a measurement tells.
-
-    Args:
-        forecasts: cells that will run.
-        limits: what their jobs may use, which goes before what the machine can give.
-        machine_bytes: host memory that a job may use without limits; None if it isn't known.
-    """
+    """A sentence on cells that run though more memory is predicted than they may use."""
     beyond = [
         (cell, forecast.memory_bytes, allowed)
         for cell, forecast in forecasts

@@ -47,23 +47,19 @@ def known_parameters(model: ModelSpec) -> float:
 
 
 def text_config(model: ModelSpec) -> _Config:
-    """The configuration of the part that reads or writes text, or of the whole model."""
     return _part(model.config, "text_config")
 
 
 def width(config: _Config) -> float:
-    """Values in one token's hidden state."""
     return first_number(config, "hidden_size", "n_embd", "d_model")
 
 
 def layers(config: _Config) -> float:
-    """Transformer layers; those of the decoder where there are two kinds."""
     names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
     return first_number(config, *names)
 
 
 def words(config: _Config) -> float:
-    """Tokens of the vocabulary."""
     return first_number(config, "vocab_size")
 
 
@@ -106,14 +102,7 @@ _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 def shortage(
     cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None
 ) -> Reason | None:
-    """The memory that the cell lacks; None if it may fit, or nobody knows.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        limits: what its job may use, which goes before what the machine can give.
-        machine_bytes: host memory that a job may use without limits; None if it isn't known.
-    """
+    """The host memory that the cell lacks; None if it may fit, or nobody knows."""
     allowed = limits.memory_bytes or machine_bytes
     if allowed is None or not CATALOGUE[cell.backend].host_memory:
         return None

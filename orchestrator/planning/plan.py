@@ -52,13 +52,10 @@ class PlannedCell:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     cell: Cell
-    """The cell."""
     decision: Decision
-    """`run` it, `skip` it, or it is `done` already."""
     status: Status | None = None
     """The status of a cell that is skipped or done; null for one that will run."""
     reason: Reason | None = None
-    """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
     launch_s: float = 0
@@ -71,20 +68,15 @@ class Plan(Frozen):
     """Every cell of a run, in the matrix' order. Saved in the run's folder as JSON."""
 
     entries: tuple[PlannedCell, ...]
-    """The cells."""
     notes: tuple[str, ...]
     """Sentences about cells that were collapsed, left out by a selector or cut by a limit."""
     whole: bool
     """True if neither a selector nor a limit took cells out of the matrix."""
     models: dict[str, ModelSpec]
-    """The models of the cells, by name."""
     measure: dict[Backend, Measure]
-    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """Limits of a job, backend by backend."""
 
     def with_decision(self, decision: Decision) -> list[PlannedCell]:
-        """The entries that share a decision."""
         return [entry for entry in self.entries if entry.decision == decision]
 
 
@@ -97,15 +89,7 @@ def make_plan(
     speeds: KnownSpeeds = _NO_SPEEDS,
     progress: PlanningProgress = unheard,
 ) -> Plan:
-    """Decide about every cell of the matrix.
-
-    Args:
-        matrix: what was asked for.
-        selector: keeps some of the cells; the others don't appear in the plan.
-        limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
-        machine: what the cells will run on; cells that cannot fit into its memory are skipped.
-        speeds: what was measured and is predicted; arithmetic is for other cells.
-        progress: hears how far the planning is.
+    """Decide about every cell of the matrix that the selector keeps; at most `limit` cells run.
 
     Raises:
         MatrixError: the matrix makes an impossible cell.
@@ -148,7 +132,6 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
-    """Cells that are foreseen to end as `timeout`."""
     late = [
         entry
         for entry in entries
@@ -171,7 +154,6 @@ def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
 
 
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
-    """The plan with the decision `done` for every cell whose id has a verdict."""
     if not done:
         return plan
     entries = tuple(

@@ -13,7 +13,6 @@ _LOOKED_AT = 10_000
 
 
 def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
-    """The error if a selector keeps none of the cells, or if there are none."""
     if not expansion.cells:
         return NothingToDo(
             "the matrix holds no cell", hint="its exclude entries leave no combination"

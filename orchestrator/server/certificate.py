@@ -43,7 +43,6 @@ def new_certificate(host: str) -> Iterator[Certificate]:
 
 
 def fingerprint_of(certificate: str) -> str:
-    """SHA-256 of a certificate in PEM."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).digest().hex(":").upper()
 
 

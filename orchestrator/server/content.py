@@ -37,18 +37,13 @@ class ServedContent:
 
     @property
     def length(self) -> int:
-        """Its size, bytes."""
         return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
 
 
 def page_content(
     graphs: Sequence[PageGraph], runtime: Path = RUNTIME_FOLDER
 ) -> Mapping[str, ServedContent]:
-    """The page, its scripts, the runtime and the graphs' files, by address.
-
-    Raises:
-        UsageError: the runtime is not installed here.
-    """
+    """The page, its scripts, the runtime and the graphs' files, by address."""
     if not runtime.is_dir():
         raise UsageError(
             f"the page needs ONNX Runtime Web, which is not in {runtime}",

@@ -10,7 +10,6 @@ from runner.contract.models import TensorSpec
 from runner.contract.web.pages import BUNDLES
 
 PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
-"""The backends that a page has."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +17,8 @@ class PageInput:
     """One input of a query, which the page draws itself."""
 
     spec: TensorSpec
-    """Its description."""
     type: str
-    """Its type, in ONNX' words."""
     dims: tuple[int, ...]
-    """Its shape in numbers."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +28,7 @@ class PageGraph:
     cell: Cell
     """Model, precision and sizes; its backend is one of several."""
     backends: tuple[Backend, ...]
-    """The backends that may execute it."""
     graph: Graph
     folder: Path
-    """The folder of its files."""
     inputs: tuple[PageInput, ...]
     """Inputs from outside, each once."""

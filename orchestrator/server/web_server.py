@@ -46,7 +46,6 @@ class Serving:
     """A server at work."""
 
     url: str
-    """The page's address, with the token."""
     fingerprint: str | None
     """SHA-256 of its certificate; None without TLS."""
 
@@ -55,12 +54,7 @@ class Serving:
 def serving(
     content: Mapping[str, ServedContent], host: str = LOOPBACK, port: int = 0
 ) -> Iterator[Serving]:
-    """Serve that content until the context ends.
-
-    Args:
-        content: what is served, by address.
-        host: the address or name of this machine on which it is served.
-        port: its port; 0 takes a free one.
+    """Serve that content, by address, until the context ends; port 0 takes a free one.
 
     Raises:
         UsageError: it is no address of this machine, the port is taken, or there is no openssl.
@@ -84,7 +78,6 @@ def serving(
 
 
 def _is_loopback(host: str) -> bool:
-    """True for an address that this machine alone reaches."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -136,7 +129,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Send a file of the list."""
         status, content = self._wanted()
         self._begin(status, content)
         if isinstance(content.source, bytes):
@@ -146,7 +138,6 @@ class _Handler(BaseHTTPRequestHandler):
             shutil.copyfileobj(file, self.wfile, 1 << 20)
 
     def do_HEAD(self) -> None:
-        """Send its headers alone."""
         self._begin(*self._wanted())
 
     def handle(self) -> None:
@@ -174,5 +165,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def version_string(self) -> str:
-        """The program's name, without versions."""
         return "AccelMatrix"

@@ -87,10 +87,9 @@ class ExampleRows:
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from; simulated ones are not among them.
+    """The results of a database that predictors learn from, without simulated ones.
 
-    A file that lacks the work of a model gets it from another one that tells it of the same model
-    at the same size: it is a fact of the model.
+    A file that lacks the work of a model gets it from another one of the same model and size.
     """
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
@@ -119,7 +118,6 @@ class _Reading:
     """By the model's id; None for models that nobody counted."""
 
     def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
-        """The placement of a result."""
         precision, backend = row["precision"], row["backend"]
         if not (precision and backend and row["runtime"] and row["hardware"]):
             raise NoExample("the file tells no device, backend, runtime or precision")
@@ -201,11 +199,9 @@ class ChangedRows:
     added: int
     """Rows that came since."""
     removed: int
-    """Rows that are no longer there."""
 
 
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
-    """The number of rows of each run that predictors may learn from."""
     parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
     table = source.arrow(f"""
         SELECT run_id, count(*) AS rows FROM ({" UNION ALL ".join(parts)})
@@ -215,7 +211,6 @@ def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
 
 
 def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
-    """The rows that came and went between two counts of rows by run."""
     changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
     return ChangedRows(
         added=sum(change for change in changes if change > 0),
@@ -236,12 +231,7 @@ def digest_of_rows(rows: ExampleRows) -> str:
 def measured_targets(
     source: ArrowSource, cells: Sequence[tuple[str, Cell]]
 ) -> dict[int, Mapping[str, float]]:
-    """By target the newest results of cells that have some, as far as they may be quoted.
-
-    Args:
-        source: the database.
-        cells: each with the id of its machine; its number is the key of its results.
-    """
+    """The newest results by target, under the number of each (machine's id, cell) that has some."""
     columns = {name: target.column for name, target in PREDICTION_TARGETS.items()}
     selected = ", ".join(f"r.{column}" for column in columns.values())
     if len(cells) <= _MOST_NAMED:

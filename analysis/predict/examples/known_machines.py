@@ -104,7 +104,6 @@ def _measured(
 
 
 def _newest(placements: Iterable[Placement]) -> dict[tuple[str, str], str]:
-    """The newest software of each backend and runtime; of equal versions that of most examples."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for placement in placements:
         counts[placement.path][placement.software] += 1
@@ -128,7 +127,6 @@ def _version(software: str) -> tuple[int, ...]:
 
 
 def _memory_bytes(source: ArrowSource) -> dict[str, int]:
-    """Memory of the accelerator, or of the machine, by machine."""
     rows = source.arrow("""
         SELECT hardware_id,
             coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes

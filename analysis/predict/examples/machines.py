@@ -39,7 +39,6 @@ class NominalDevice(Frozen):
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Other names, which tools and files use."""
     kind: DeviceKind
     fp32_tflops: PositiveFloat | None = None
     """10¹² FLOP per second outside of tensor cores, at the clock of the data sheet."""
@@ -67,7 +66,6 @@ class NominalDevice(Frozen):
         return None if self.memory_gib is None else round(self.memory_gib * GIB)
 
     def device(self, key: str, name: str, precision: str) -> Device | None:
-        """The device at its peaks in a precision; None if the data sheet has no rate for it."""
         names = _RATES.get(_SPELLINGS.get(precision, precision), _RATES["fp32"])
         rate = next((rate for name in names if (rate := getattr(self, name)) is not None), None)
         if not (rate and self.memory_gb_per_s):
@@ -78,7 +76,6 @@ class NominalDevice(Frozen):
 
 @cache
 def nominal_devices() -> tuple[NominalDevice, ...]:
-    """All devices whose data sheets are known."""
     text = (files("analysis.predict.examples") / "devices.json").read_text("utf-8")
     return tuple(NominalDevice.model_validate(one) for one in json.loads(text)["devices"])
 
@@ -115,7 +112,6 @@ class MachinePeaks:
     flops_per_s: Mapping[tuple[str, str], float]
     """By machine and precision."""
     bytes_per_s: Mapping[str, float]
-    """By machine."""
 
     def device(self, name: str, machine: str | None, backend: str, precision: str) -> Device | None:
         """The device in this precision; None where nobody knows its peaks."""
@@ -134,7 +130,6 @@ class MachinePeaks:
 
 
 def machine_peaks(source: ArrowSource) -> MachinePeaks:
-    """The peaks that a database holds."""
     rows = source.arrow("""
         SELECT hardware_id, precision, max(peak_flops_per_s) AS flops,
             max(peak_bytes_per_s) AS traffic

@@ -79,13 +79,10 @@ class Device:
     key: str
     """The machine's id where its runs tell one, else the device's name."""
     name: str
-    """The name that its runs report."""
     kind: str
     """`cpu`, `gpu` or `npu`: devices of one kind are alike."""
     flops_per_s: float
-    """Arithmetic at its peak in the placement's precision."""
     bytes_per_s: float
-    """Memory traffic at its peak."""
     measured: bool
     """True if jobs on it measured the peaks; False where a data sheet tells them."""
 
@@ -97,7 +94,6 @@ class KnownMachine:
     key: str
     """Its id where its runs tell one, else its device's name."""
     name: str
-    """The name of its device."""
     backends: tuple[str, ...]
     """The backends that were measured on it; those that it could have where none was."""
     devices: Mapping[str, Device]
@@ -105,7 +101,6 @@ class KnownMachine:
     software: Pairs[tuple[str, str], str]
     """The newest software of each backend and runtime on it."""
     threads: int | None
-    """The threads that runtimes used on it; None where no run tells."""
     memory_bytes: int | None = None
     """The memory of the accelerator, or of the machine; None where nobody knows."""
 
@@ -115,13 +110,10 @@ class Counts:
     """The counted work of one query, step or generation."""
 
     flops: float
-    """Floating-point operations."""
     traffic_bytes: float
     """Bytes that must be read or written however large caches are."""
     activation_bytes: float
-    """Bytes that products and convolutions put out."""
     weight_bytes: float
-    """Bytes of all parameters in this precision."""
     parameters: float
     depth: float | None = None
     """Layers one behind the other; None where nobody knows."""
@@ -146,17 +138,14 @@ class Placement:
     """Tokens, seconds or pixels along a side of one sample; None where the model fixes it."""
     new_tokens: int | None
     threads: int | None
-    """Threads that the runtime used."""
     counts: Counts
 
     @property
     def configuration(self) -> tuple[str, ...]:
-        """Everything but model and sizes."""
         return (self.device.key, *self.path, self.precision, self.mode, self.software)
 
     @property
     def path(self) -> tuple[str, str]:
-        """Backend and runtime."""
         return (self.backend, self.runtime)
 
 
@@ -214,10 +203,7 @@ PREDICTION_TARGETS: Mapping[str, Target] = {
 
 
 def unpredicted_part(cell: Cell) -> str | None:
-    """The mode or the scenario of a cell that predictions answer nothing about, in words.
-
-    None if they answer.
-    """
+    """The mode or scenario of a cell that predictions answer nothing about; None if they answer."""
     if cell.mode not in PREDICTED_MODES:
         return f"mode {cell.mode}"
     if cell.scenario != "single_stream":

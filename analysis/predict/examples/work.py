@@ -38,13 +38,8 @@ def counts_of_cell(
 ) -> Counts | None:
     """The counted work of one iteration of the cell; None where nobody counted the model.
 
-    Args:
-        model: the model.
-        cell: a cell of it.
-        polynomials: those that a job counted; None for those of the catalogue.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
+    Polynomials are those of a job; without them those of the catalogue. Raises Unsupported for a
+    size that the model doesn't take.
     """
     work = iteration_work(model, cell, polynomials)
     counts = counts_of(model, cell, polynomials)
@@ -89,7 +84,6 @@ class SampleWork:
     """The work of one sample as a foreign file tells it."""
 
     macs: float
-    """Multiply-accumulates."""
     activations: float
     """Elements that products and convolutions put out."""
 
@@ -141,7 +135,6 @@ class SiblingWork:
     """Work that is taken from another model."""
 
     sibling: str
-    """The name of the model that was counted."""
     polynomials: Polynomials
 
 

@@ -34,17 +34,13 @@ class CellsAsked:
 
     database: Path
     results: Path = RESULTS_FOLDER
-    """The folder of all runs, beside which counted work is kept."""
     axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
-    """Values of the axes that options name."""
     device: str | None = None
     """The name of a machine or a device; None for the best known one of each backend."""
     targets: tuple[str, ...] = ()
-    """Names of targets; empty for the usual one."""
 
     @property
     def names_a_path(self) -> bool:
-        """True if options name backends, or runtimes that imply one."""
         return bool(self.axes.get("backend") or self.axes.get("runtime"))
 
 
@@ -64,7 +60,6 @@ class PossibleCells:
 
 
 def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:
-    """Insist that options name a model."""
     if not axes.get("model"):
         raise UsageError(
             "predict: --model is missing",

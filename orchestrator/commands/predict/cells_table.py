@@ -50,7 +50,6 @@ def value_columns(target: str) -> tuple[str, str, str, str]:
 def predicted_rows(
     cells: Sequence[PredictedCell], targets: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each cell, in base units."""
     columns = {target: value_columns(target) for target in targets}
     for one in cells:
         row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
@@ -66,10 +65,7 @@ def predicted_rows(
 
 
 def trust_of(answers: Mapping[str, Prediction | NoPrediction]) -> dict[str, Any]:
-    """The novelty of a cell, the features that leave the domain, and the reason of a refusal.
-
-    Of several targets the one that least is known of counts.
-    """
+    """The novelty of the target that least is known of, and reasons for doubt or refusal of any."""
     predictions = [one for one in answers.values() if isinstance(one, Prediction)]
     refused = [one.reason for one in answers.values() if isinstance(one, NoPrediction)]
     outside = dict.fromkeys(sentence for one in predictions for sentence in one.outside)
@@ -113,7 +109,6 @@ def _table(answer: PredictedCells, target: Target, form: str) -> Table:
 
 
 def _facts(cells: Sequence[PredictedCell]) -> list[RowFacts]:
-    """The axes of each cell, backend and runtime in one unless one of them alone differs."""
     axes = [vars(one.cell) for one in cells]
     is_path = len(varying(axes, _PATH)) != 1
     return [
@@ -207,7 +202,6 @@ def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell
 
 
 def _name(one: PredictedCell, answer: PredictedCells) -> str:
-    """A cell by what tells it from the others."""
     differing = _differing(_facts(answer.cells))
     facts = {**_facts([one])[0], "runtime": one.cell.runtime}
     return ", ".join(fact_words({name: facts[name] for name in differing}))
@@ -294,5 +288,4 @@ def _next(answer: PredictedCells) -> str:
 
 
 def _are_usual(cells: Sequence[PredictedCell]) -> bool:
-    """True if each runtime is the one that its backend has by default."""
     return all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in cells)

@@ -37,7 +37,6 @@ class ModelCounts:
     """Polynomials for `iteration_work` and `counts_of`; None if there are none. Jobs count
     `parameters` too, and leave out a generation that cannot be counted."""
     reason: str | None = None
-    """The reason why something is not counted; None if everything is."""
 
 
 def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> PossibleCells:

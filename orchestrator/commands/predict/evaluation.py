@@ -34,7 +34,6 @@ _LONG = 1_000
 MOST_TRAINED = 10_000
 """Results that folds of one novelty are trained from, if there are more than one."""
 FEW_GROUPS = 10
-"""Groups below which errors say little of others."""
 _ERRORS = ("mape", "median_ape", "within_tenth", "bias")
 
 
@@ -44,7 +43,6 @@ class TargetEvaluation:
 
     target: Target
     examples: Mapping[str, int]
-    """The number of examples by who measured them."""
     trials: Sequence[NoveltyTrial]
     """One for each novelty; those that could not be tried have no answers."""
 
@@ -59,12 +57,9 @@ class EvaluationReport:
     left_out: Mapping[str, int]
     """By reason, the results that are no examples."""
     kept: Path | None = None
-    """The file beside the predictor of these results; None where there is no such predictor."""
     not_kept: str | None = None
-    """The reason why they could not be kept there."""
 
     def chart(self) -> "Chart | None":
-        """Predictions of the first target against measurements, in the trial with most of them."""
         from analysis.charts.predictions.accuracy import novelty_chart
 
         first = self.evaluations[0]
@@ -83,15 +78,8 @@ def evaluate_predictions(
 ) -> EvaluationReport:
     """Hide results of a database in turn, and predict them from the others.
 
-    Beside a predictor of these results the evaluation is kept, for the report on it.
-
-    Args:
-        database: the database.
-        sources: `all` for imported results too.
-        targets: the names of targets; those that no result has are left out.
-        report: hears in a line what is being done.
-        results: the folder of runs, which holds the counted work of models.
-        every_fold: hide all folds of large tables too; else as many as take some minutes.
+    Targets without results are left out. Beside a predictor of these results the evaluation is
+    kept.
     """
     with Store.open_readonly(database) as store:
         imported = sources == "all"
@@ -151,7 +139,6 @@ def _nothing(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo
 
 
 def evaluation_sheet(report: EvaluationReport) -> Sheet:
-    """The evaluation as a sheet; in CSV all numbers of all targets."""
     rows = [_flat(part, one) for part in report.evaluations for one in part.trials]
     title = f"Predictions of {report.database}, against what was measured"
     document = {"database": str(report.database), "trials": rows, "left_out": report.left_out}
@@ -177,7 +164,6 @@ def _table(part: TargetEvaluation) -> Table:
 
 
 def _texts(one: NoveltyTrial) -> dict[str, object]:
-    """A trial with answers as people see it."""
     accuracy, intervals = one.trial.accuracy, one.trial.intervals
     assert accuracy is not None
     assert intervals is not None

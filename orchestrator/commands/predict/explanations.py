@@ -57,10 +57,8 @@ class Explanations:
     predictor: StoredPredictor
     cells: tuple[ExplainedCell, ...]
     refused: int
-    """Cells of which nothing is predicted."""
 
     def chart(self) -> "Chart":
-        """The first of them, drawn."""
         from analysis.charts.predictions.factors import explanation_chart
 
         first = self.cells[0]
@@ -138,7 +136,6 @@ def _explanation(
 
 
 def explanation_sheet(answer: Explanations, form: str) -> Sheet:
-    """The explanations as a sheet of this format."""
     most = _MOST_FACTORS if form == ON_SCREEN else None
     tables = [_table(one, most) for one in answer.cells]
     document = {

@@ -47,11 +47,9 @@ class PredictedMatrix:
     answer: PredictedCells
     output: Path
     predicted: int
-    """Cells of which something is predicted."""
     extrapolated: int
     """Those of them that lie outside of what was measured."""
     refused: Mapping[str, int]
-    """By reason, cells of which nothing is predicted."""
 
 
 def predict_matrix(
@@ -67,7 +65,6 @@ def predict_matrix(
 
 
 def require_matrix_output(output: Path, form: str | None, *, force: bool, database: Path) -> str:
-    """The format of a file that may be written."""
     known = file_format(form, output)
     require_free("--output", output, force=force, database=database)
     return known
@@ -139,7 +136,6 @@ def print_matrix(written: PredictedMatrix, *, as_json: bool) -> None:
 
 
 def matrix_lines(written: PredictedMatrix) -> Iterator[str]:
-    """The same in words."""
     answer = written.answer
     total = len(answer.cells)
     refused = sum(written.refused.values())
@@ -157,7 +153,6 @@ def matrix_lines(written: PredictedMatrix) -> Iterator[str]:
 
 
 def _target_names(texts: list[str] | None) -> list[str]:
-    """The targets that the option names."""
     from analysis.predict.examples.placements import PREDICTION_TARGETS
 
     names = split_list(texts or ())
@@ -188,7 +183,6 @@ class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
     ] = False
 
     def execute(self) -> None:
-        """Show the errors of the predictions."""
         path = self.database_file
         self.require(path)
         from analysis.predict.examples.placements import PREDICTION_TARGETS
@@ -225,7 +219,6 @@ class PredictMatrix(PredictionOptions, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Write the predictions."""
         from orchestrator.commands.predict.cells import CellsAsked
         from orchestrator.system.files import is_stdout
 
@@ -256,7 +249,6 @@ class ExplainPrediction(SheetOutput, CellQuestion, Command):
     ] = None
 
     def execute(self) -> None:
-        """Show the factors."""
         question = self.cells_asked
         self.require(question.database)
         from orchestrator.commands.predict.explanations import explain_cells, explanation_sheet
@@ -271,7 +263,6 @@ class AskPredictor(SheetOutput, CellQuestion, Command):
     """Predict cells: the options name them, as those of `bench` do. `predict` alone does this."""
 
     def execute(self) -> None:
-        """Show the predictions."""
         question = self.cells_asked
         self.require(question.database)
         from orchestrator.commands.predict.cells_table import cells_sheet

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _TARGETS = ("latency", "memory")
 _PREDICTING = "lightgbm"
-"""The package that predictors need beside their files."""
 
 
 def find_forecast(database: Path) -> CellForecasts | None:
@@ -40,10 +39,7 @@ def _forecasts(
 
 
 def host_forecast(database: Path) -> "HostForecast | None":
-    """The database's predictor, for cells on this machine.
-
-    None where there is no predictor, nothing that could read it, or nothing measured here in it.
-    """
+    """The database's predictor for cells on this machine; None where none can be used."""
     if find_forecast(database) is None:
         return None
     from analysis.recommend.host import hardware_of_host
@@ -81,7 +77,6 @@ class HostForecast:
     def predictions(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec], target: str
     ) -> "list[Prediction | None]":
-        """The prediction of each cell, None where there is none."""
         from analysis.predict.predictor import NoPrediction
 
         answers: list[Prediction | None] = [None] * len(cells)

@@ -43,13 +43,11 @@ class PredictedCell:
     machine: KnownMachine | None
     """The machine that it is predicted for; None if none is known."""
     answers: Mapping[str, Prediction | NoPrediction]
-    """By target."""
     measured: Mapping[str, float]
     """By target, in base units: the newest result on the same machine; empty if there is none."""
 
     @property
     def predictions(self) -> list[Prediction]:
-        """The answers that are no refusals."""
         return [one for one in self.answers.values() if isinstance(one, Prediction)]
 
 
@@ -64,7 +62,6 @@ class PredictedCells:
     """The models as options name them, folders and files by their paths."""
 
     def chart(self) -> "Chart":
-        """Its first target over a size, drawn."""
         from analysis.charts.predictions.curve import DrawnCell, prediction_chart
 
         target = self.targets[0]
@@ -90,10 +87,8 @@ class Consultation:
     targets: tuple[str, ...]
     forecaster: Forecaster
     machine: KnownMachine | None
-    """None for the best known one of each backend."""
 
     def axes(self, question: CellsAsked) -> Mapping[AxisName, Sequence[str]]:
-        """The axes; where they name no backend, that of the machine, or the one known best."""
         known = [self.machine] if self.machine else list(self.forecaster.machines)
         backends = [backend for one in known for backend in one.backends]
         if question.names_a_path or not backends or _USUAL_BACKEND in backends:
@@ -101,7 +96,6 @@ class Consultation:
         return {**question.axes, "backend": backends[:1]}
 
     def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
-        """The predictions of each cell."""
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
         if not any(one.predictions for one in cells):
             raise _nothing(cells, self._other_targets(possible))
@@ -140,7 +134,6 @@ def predict_possible(
 
 
 def consult(question: CellsAsked) -> Consultation:
-    """Open the predictor that a question is for."""
     predictor = look_into_predictor(question.database)
     targets = _chosen_targets(predictor.manifest, question.targets)
     forecaster = predictor.forecaster(targets)
@@ -200,7 +193,6 @@ def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction 
 def _with_measured(
     cells: Sequence[PredictedCell], source: ArrowSource
 ) -> tuple[PredictedCell, ...]:
-    """The same cells with what was measured of them, each on its machine."""
     places = [(one.machine.key if one.machine else "", one.cell) for one in cells]
     values = measured_targets(source, places)
     return tuple(

@@ -22,7 +22,6 @@ class TrainCommand(SheetOutput, DatabaseChoice, Command):
     source: SourceOption = "ours"
 
     def execute(self) -> None:
-        """Train, and show what came of it."""
         path = self.database_file
         self.require(path)
         from orchestrator.commands.predict.training import train_predictor

@@ -47,14 +47,12 @@ class TrainedPredictor:
 
     @property
     def folder(self) -> Path:
-        """The folder with its files."""
         return predictor_folder(self.database)
 
 
 def train_predictor(
     database: Path, sources: Sources, report: Notice, results: Path = RESULTS_FOLDER
 ) -> TrainedPredictor:
-    """Train a predictor of a database, and put it beside it."""
     began = time.monotonic()
     imported = sources == "all"
     with Store.open_readonly(database) as store:

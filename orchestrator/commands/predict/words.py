@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
-"""The part of a question that was measured, by its novelty."""
 _OURS = "ours"
 _MOST_REASONS = 2
 _MOST_MACHINES = 4
@@ -54,7 +53,6 @@ def added_words(added: int, command: str) -> Iterator[str]:
 
 
 def later_words(predictor: StoredPredictor) -> Iterator[str]:
-    """The same of this predictor, which a command trains on the same sources again."""
     command = training_command(predictor.database, predictor.manifest.sources)
     yield from added_words(predictor.added, command)
 
@@ -70,7 +68,6 @@ _FIELDS = (
 
 
 def trained_sheet(trained: "TrainedPredictor") -> Sheet:
-    """A predictor that was just made."""
     manifest = trained.manifest
     seconds = format_duration(round(trained.seconds, 1))
     notes = (
@@ -82,7 +79,6 @@ def trained_sheet(trained: "TrainedPredictor") -> Sheet:
 
 
 def predictor_chart(manifest: PredictorManifest) -> "Chart":
-    """The errors of a predictor, drawn."""
     from analysis.charts.predictions.errors import errors_chart
 
     chart = errors_chart(manifest, NOVELTY_WORDS)
@@ -95,7 +91,6 @@ def predictor_chart(manifest: PredictorManifest) -> "Chart":
 
 
 def predictor_sheet(predictor: StoredPredictor) -> Sheet:
-    """A predictor that was looked into."""
     manifest, known = predictor.manifest, predictor.forecaster(targets=()).machines
     names = [machine.name for machine in known]
     more = len(names) - _MOST_MACHINES
@@ -143,7 +138,6 @@ def _rows(manifest: PredictorManifest) -> Iterator[dict[str, Any]]:
 
 
 def _unless_above(rows: Sequence[Mapping[str, Any]], number: int) -> str:
-    """The label of a row; empty where the row above has the same."""
     label: str = rows[number]["label"]
     return "" if number and rows[number - 1]["label"] == label else label
 

@@ -42,12 +42,9 @@ class RecommendationRequest:
     """The number to rank by; None for the one that follows from the other options."""
     level: ServiceLevel | None = None
     confidence: float = USUAL_CONFIDENCE
-    """The least chance to keep that level."""
     memory_bytes: int | None = None
-    """The most memory that a choice may use."""
     prices: Path | None = None
     hardware: Sequence[str] = ()
-    """Names of devices; none for all with results."""
     imported: bool = False
     """True if results that others measured count too."""
 
@@ -67,7 +64,6 @@ class Recommendation:
     """The word that each model was named by, where that is not its name."""
     prices: PriceList | None = None
     ready: ReadyForecaster = field(default_factory=ReadyForecaster)
-    """The predictor, or why there is none."""
     notes: tuple[str, ...] = ()
     """Sentences about what was asked and is not here."""
 
@@ -124,7 +120,6 @@ def recommend_cells(
 
 
 def _objective(request: RecommendationRequest) -> Objective:
-    """The objective: the one named, else what prices, limits or nothing suggest."""
     limited = request.level or request.memory_bytes
     usual = COST if request.prices else "throughput" if limited else "latency"
     objective = OBJECTIVES[request.objective or usual]
@@ -184,7 +179,6 @@ def _backends(
 
 
 def _targets(requirements: Requirements) -> set[str]:
-    """The targets of predictors that requirements are about."""
     latency = {OBJECTIVES["latency"].metric} if requirements.level else set()
     return {requirements.objective.metric, OBJECTIVES["memory"].metric, *latency}
 

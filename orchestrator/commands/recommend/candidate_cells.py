@@ -34,11 +34,8 @@ class CandidateRequest:
     """The models that are asked about, and the values that narrow the candidates."""
 
     axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
-    """Values by axis; models by name, and sizes as digits."""
     families: Sequence[str] = ()
-    """All catalogued models of these families."""
     every_model: bool = False
-    """True for all catalogued models."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,6 @@ def _require_modes(modes: Sequence[str]) -> None:
 
 
 def _runtimes(backend: Backend, named: Sequence[str] | None) -> list[str]:
-    """The runtimes of a backend, as far as this release has them and somebody asks for them."""
     supported = {runtime for of, runtime, _ in SUPPORTED if of == backend}
     known = [runtime for runtime in RUNTIMES[backend] if runtime in supported or backend == "fake"]
     return [runtime for runtime in known if named is None or runtime in named]

@@ -132,7 +132,6 @@ class _Requirements:
 
     @property
     def service_level(self) -> "ServiceLevel | None":
-        """The limit that a percentile must keep."""
         from analysis.recommend.service_levels import parse_service_level
 
         if self.slo is None and self.slo_confidence is not None:
@@ -199,7 +198,6 @@ class RecommendCommand(
     """
 
     def execute(self) -> None:
-        """Show what is recommended, or the cells to measure."""
         self.refuse_without("--next", _OF_NEXT)
         if self.next_ is not None:
             self.refuse_all_but("--next", (*_OF_NEXT, *_OUTPUT))
@@ -232,7 +230,6 @@ class RecommendCommand(
         )
 
     def _show_next(self, matrix: Path, shown: "RecommendationOutput") -> None:
-        """Show the cells of a matrix to measure next."""
         from orchestrator.commands.measure.plan_words import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.recommend.next_cells import NextRequest, propose_next

@@ -81,7 +81,6 @@ def forecast_candidates(
 
 
 def place_of(candidate: Candidate) -> PlacedCell:
-    """The cell and the machine of a candidate, as results are found by."""
     return key_of_cell(candidate.cell), candidate.machine.key
 
 
@@ -142,13 +141,7 @@ def known_candidates(
     sources: CandidateSources,
     requirements: Requirements,
 ) -> list[RankedCandidate | LeftOutCandidate]:
-    """Each candidate with its figures, or with the first reason that speaks against it.
-
-    Args:
-        pairs: candidates with the reason why no release or model allows them.
-        sources: where to look.
-        requirements: what a choice must keep.
-    """
+    """Each candidate with its figures, or with the first reason that speaks against it."""
     readings = _read(sources, requirements)
     objections = [
         Objection("unsupported", reason)
@@ -171,13 +164,10 @@ class _Readings:
     """The results of a database, by cell and machine."""
 
     figures: Mapping[str, Mapping[PlacedCell, Figure]]
-    """By metric."""
     verdicts: KnownVerdicts
     memory: Mapping[str, Sequence[MemoryResult]]
-    """By machine."""
     latencies: Mapping[PlacedCell, MetricValue]
     durations: Mapping[str, MeasuredDurations]
-    """By result."""
     variations: Mapping[tuple[str, str, str], Sequence[float]]
     scopes: Mapping[str, str]
     """The scope of joules, by machine; empty unless they are asked for."""
@@ -261,7 +251,6 @@ class _Knowledge:
         return RankedCandidate(candidate, figure, memory, chance, price)
 
     def _figure(self, candidate: Candidate, target: Objective) -> Figure | Objection:
-        """The measured figure, else the predicted one, else the reason."""
         placed = place_of(candidate)
         if measured := self.readings.figures[target.metric].get(placed):
             return measured

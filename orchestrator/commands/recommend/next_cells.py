@@ -33,21 +33,18 @@ class HostKnowledge:
     """Measurements that predictors learn from, and verdicts and predictions of this machine."""
 
     placements: Sequence[Placement] = ()
-    """The placements of all measurements, the newest last, repeats included."""
     hardware_ids: frozenset[str] = frozenset()
-    """The ids of this machine with each of its devices."""
     verdicts: HostVerdicts = field(default_factory=HostVerdicts)
     forecast: HostForecast | None = None
     """None without a predictor that knows this machine."""
     faults: tuple[str, ...] = ()
-    """Sentences about a predictor that cannot be used."""
 
     def half_widths(
         self, cells: "Sequence[Cell]", models: "dict[str, ModelSpec]"
     ) -> list[float] | None:
-        """Half the interval of each cell's median latency, as a logarithm.
+        """Half the interval of each cell's median latency, as a logarithm; None if no cell has one.
 
-        A cell without a prediction has the widest; None if no cell has one.
+        A cell without a prediction has the widest.
         """
         if self.forecast is None:
             return None
@@ -84,7 +81,6 @@ def host_knowledge(database: Path) -> HostKnowledge:
 
 
 def _learns_from_others(database: Path, store: Store) -> bool:
-    """True if the database's predictor was trained on imported results too."""
     if not predictor_folder(database).is_dir():
         return False
     try:
@@ -99,9 +95,7 @@ class NextRequest:
 
     matrix: Path
     plan: PlanRequest
-    """The plan of the whole matrix."""
     limit: int
-    """The number of cells, at most."""
     per_second: bool = False
     """True if the narrowing counts by the time that measuring takes."""
     folder: Path | None = None
@@ -114,8 +108,7 @@ class ProposedCell:
 
     entry: PlannedCell
     interval_share: float | None
-    """The mean interval of the cells that stay unmeasured, once this one and those before it are
-    measured, by that now; None if no cell stays."""
+    """As in `NextCell`."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,6 @@ class NextCells:
     database: Path
     cells: tuple[ProposedCell, ...]
     candidates: int
-    """Cells that can be measured here and were not."""
     weighed: int
     """Those of them that were weighed against each other."""
     measured: int
@@ -139,18 +131,14 @@ class NextCells:
     """The mean factor by which predictions of the candidates may be off, 1.3 for 30 % more; None
     without a predictor that knows this machine."""
     faults: tuple[str, ...]
-    """Sentences about what could not be used."""
     document: MatrixData
-    """The matrix with these cells alone."""
 
     @property
     def seconds(self) -> float:
-        """The time that measuring them may take, launches included."""
         return sum(one.entry.estimate_s + one.entry.launch_s for one in self.cells)
 
 
 def propose_next(request: NextRequest) -> NextCells:
-    """Choose the cells to measure next."""
     source = matrix_source(request.matrix, request.plan.overrides)
     matrix = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.host import host_placements

@@ -155,7 +155,6 @@ MOST_EQUALS = 3
 _USUAL: dict[AxisName, Any] = {"mode": "inference", "scenario": "single_stream"}
 MATRIX = "matrix"
 RECOMMENDATION_SUFFIXES: Mapping[str, str] = {**SHEET_SUFFIXES, ".yaml": MATRIX, ".yml": MATRIX}
-"""The format that a file's name asks for."""
 
 
 def chosen_cells(ranking: CandidateRanking) -> tuple[RankedCandidate, ...]:
@@ -208,24 +207,19 @@ class RecommendationOutput:
     """The format and the file that options ask for."""
 
     form: str | None = None
-    """The format; None for that of the file's name, else a table."""
     path: Path | None = None
-    """The file; None for stdout."""
     force: bool = False
     wide: bool = False
 
     def require(self, database: Path) -> None:
-        """Refuse a file that cannot be written, before any work is done for it."""
         suffixes = RECOMMENDATION_SUFFIXES
         require_output(self.form, self.path, force=self.force, database=database, suffixes=suffixes)
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the file; None if the answer is printed."""
         return None if self.path is None or is_stdout(self.path) else self.path.parent
 
     def show(self, answer: "Recommendation") -> None:
-        """Print the recommendation, or write it into the file."""
         from orchestrator.commands.recommend.table import recommendation_sheet
 
         form = sheet_format(self.form, self.path, RECOMMENDATION_SUFFIXES)
@@ -235,7 +229,6 @@ class RecommendationOutput:
             show_sheet(recommendation_sheet(answer, form), form, self.path, wide=self.wide)
 
     def show_next(self, answer: "NextCells") -> None:
-        """Print the cells, or write them; beside a matrix in a file, the table is printed."""
         form = sheet_format(self.form, self.path, RECOMMENDATION_SUFFIXES)
         if form != MATRIX:
             show_sheet(next_sheet(answer), form, self.path, wide=self.wide)

@@ -25,7 +25,6 @@ class Price(Frozen):
     model_config = ConfigDict(strict=True)
 
     per_hour: Annotated[PositiveFloat, Field(allow_inf_nan=False)]
-    """For an hour, in the file's currency."""
 
 
 class PriceList(Frozen):
@@ -58,7 +57,6 @@ class PriceList(Frozen):
 
 
 def read_prices(path: Path) -> PriceList:
-    """The prices of a YAML or JSON file."""
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)

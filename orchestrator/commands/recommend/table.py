@@ -30,7 +30,6 @@ from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES
 
 _SHOWN = 10
-"""Rows of a table on a screen; files have all."""
 _REASONS = 7
 _EMPTY = 5
 """Models without a choice that are named."""
@@ -40,7 +39,6 @@ _IMPORTED = "*"
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
-    """The recommendation as a sheet of this format; on a screen the first rows alone."""
     title = f"Recommendation {requirement_words(answer)}"
     document = recommendation_document(answer)
     everything = form != ON_SCREEN
@@ -111,7 +109,6 @@ def _fields(
 
 
 def _row(one: RankedCandidate) -> dict[str, Any]:
-    """A candidate as people see it."""
     cell, figure = one.candidate.cell, one.figure
     mark = _IMPORTED if figure.marks else ""
     return {
@@ -154,7 +151,6 @@ def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool)
 
 
 def _nearest(path: Sequence[LeftOutCandidate]) -> LeftOutCandidate:
-    """The candidate that is nearest to being possible: that with the smallest batch."""
     return min(path, key=lambda one: one.candidate.cell.batch_size)
 
 
@@ -170,7 +166,6 @@ def _of_each_kind(
 
 
 def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -> dict[str, str]:
-    """One reason, with the paths and the batches that it is against."""
     nearest = _nearest(group[0])
     precisions: dict[str, dict[str, None]] = defaultdict(dict)
     for path in group:
@@ -191,7 +186,6 @@ def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -
 
 
 def _overview(answer: Recommendation) -> Table:
-    """The first candidate of each question, a row each."""
     rows, empty = [], []
     models = Counter(choice.question[0] for choice in answer.choices)
     for choice in answer.choices:

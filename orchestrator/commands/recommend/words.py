@@ -35,7 +35,6 @@ def candidate_path(cell: Cell) -> str:
 
 
 def figure_unit(answer: Recommendation, cell: Cell) -> str:
-    """The unit of the ranked figures."""
     objective = answer.requirements.objective
     if objective.name == COST and answer.prices:
         return cost_unit(answer.prices.currency, cell)
@@ -137,7 +136,6 @@ def none_left_words(choice: Choice) -> str:
 
 
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
-    """The sentence about the largest batch, where memory limits it."""
     limit = answer.requirements.memory_bytes
     if not (limit and answer.requirements.largest_batch):
         return
@@ -192,7 +190,6 @@ def next_words(answer: Recommendation) -> Iterator[str]:
 
 
 def _bench(cell: Cell, answer: Recommendation) -> str:
-    """The command that measures a cell."""
     words: list[str] = ["orchestrator", "bench"]
     for axis in AXES:
         value = getattr(cell, axis.name)
