@@ -10,8 +10,7 @@ from analysis.predict.baselines import PREDICTION_BASELINES
 from analysis.predict.examples.placements import Example, Target
 from analysis.predict.folds import folds_of
 from analysis.predict.novelty import Novelty, seen_in, trained_for
-from analysis.predict.predictor import Prediction
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from analysis.statistics.arrays import np
 
 NEAR = 0.10

@@ -4,8 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.recommend.candidates import Candidate, CellKey, Objection, path_of, question_of
-from analysis.recommend.figures import Figure, Objective, told_apart
+from analysis.recommend.candidates import (
+    Candidate,
+    CellKey,
+    Figure,
+    Objection,
+    Objective,
+    path_of,
+    question_of,
+    told_apart,
+)
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.comparability import UNKNOWN_SCOPE

@@ -9,8 +9,7 @@ from typing import Any
 from analysis.compare.intervals import with_intervals
 from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
 from analysis.compatibility.verdicts import verdict_sql
-from analysis.recommend.candidates import CandidateMachine, CellKey, Objection, key_of_facts
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import CandidateMachine, CellKey, Figure, Objection, key_of_facts
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
 from analysis.results.comparability import SCOPE

@@ -7,8 +7,7 @@ larger cell on the same path, and what fitted of every smaller one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.recommend.candidates import Objection
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure, Objection
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import NormalDist, fmean, median
 
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure
 from runner.contract.errors import UsageError, closest
 
 FRACTIONS: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

@@ -10,23 +10,24 @@ from pydantic import ConfigDict
 
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
-from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.planning.estimate import (
+    CellForecasts,
+    EstimateSource,
+    KnownSpeeds,
+    cell_estimate,
+    launch_estimate,
+    memory_remarks,
+)
 from orchestrator.planning.expand import (
     Expansion,
     PlanningProgress,
     counted,
     drained,
     expand,
+    nothing_selected,
     unheard,
 )
-from orchestrator.planning.forecast import (
-    CellForecasts,
-    EstimateSource,
-    KnownSpeeds,
-    memory_remarks,
-)
 from orchestrator.planning.memory import beyond_wasm, shortage
-from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
 from runner.contract.errors import StoreError, UsageError

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.screen import pages
-from orchestrator.server.page_graph import PAGE_BACKENDS, PageGraph, PageInput
 from runner import __version__
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
+from runner.contract.graph import Graph
 from runner.contract.installation import how_to_install
+from runner.contract.models import TensorSpec
 from runner.contract.web.pages import (
     BUNDLES,
     RUNTIME_FOLDER,
@@ -18,6 +21,31 @@ from runner.contract.web.pages import (
     content_type,
     web_session_options,
 )
+
+PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
+
+
+@dataclass(frozen=True)
+class PageInput:
+    """One input of a query, which the page draws itself."""
+
+    spec: TensorSpec
+    type: str
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PageGraph:
+    """A graph with everything that a page needs to execute it at one shape."""
+
+    cell: Cell
+    """Model, precision and sizes; its backend is one of several."""
+    backends: tuple[Backend, ...]
+    graph: Graph
+    folder: Path
+    inputs: tuple[PageInput, ...]
+    """Inputs from outside, each once."""
+
 
 PAGE_FOLDER = Path(__file__).with_name("page")
 REPORT_STYLE = Path(str(pages.__file__)).with_name("page.css")

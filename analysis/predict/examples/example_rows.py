@@ -1,7 +1,6 @@
 """Examples of a database: measured results with the counted work behind each."""
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +14,8 @@ from analysis.predict.examples.placements import (
     PREDICTED_MODES,
     PREDICTION_TARGETS,
     Counts,
-    Example,
+    ExampleRows,
     Placement,
-    Target,
     architecture_in,
     architecture_of,
     plain_name,
@@ -65,23 +63,6 @@ _OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_strea
 _THEIRS = "SELECT run_id FROM imported_results WHERE coalesce(mode, 'inference') IN"
 _MOST_NAMED = 500
 """Cells that a question names by their ids; more are named by their models."""
-
-
-@dataclass(frozen=True)
-class ExampleRows:
-    """Results with their placements, of which each target takes those that have its value."""
-
-    rows: Sequence[Mapping[str, Any]]
-    placements: Sequence[Placement]
-    left_out: Mapping[str, int]
-    """By reason, the results that are no examples."""
-
-    def examples(self, target: Target) -> list[Example]:
-        return [
-            Example(placement, value, row["source"])
-            for row, placement in zip(self.rows, self.placements, strict=True)
-            if (value := row[target.column]) and 0 < value < math.inf
-        ]
 
 
 def example_rows(

@@ -1,7 +1,8 @@
 """Placements: cells on devices, with everything that a prediction may rest on, and its targets."""
 
+import math
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -184,6 +185,23 @@ class Target:
         if self.name == "throughput":
             return placement.batch_size / amount
         return amount / placement.batch_size if self.name == "energy" else amount
+
+
+@dataclass(frozen=True)
+class ExampleRows:
+    """Results with their placements, of which each target takes those that have its value."""
+
+    rows: Sequence[Mapping[str, Any]]
+    placements: Sequence[Placement]
+    left_out: Mapping[str, int]
+    """By reason, the results that are no examples."""
+
+    def examples(self, target: Target) -> list[Example]:
+        return [
+            Example(placement, value, row["source"])
+            for row, placement in zip(self.rows, self.placements, strict=True)
+            if (value := row[target.column]) and 0 < value < math.inf
+        ]
 
 
 def _of_metric(name: str, column: str, quantity: Quantity, unit: str) -> Target:

@@ -12,8 +12,7 @@ from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, 
 from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
 from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.forecast import KnownSpeeds
+from orchestrator.planning.estimate import KnownSpeeds, export_estimate
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.run_file import RunSource

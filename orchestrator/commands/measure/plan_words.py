@@ -17,7 +17,7 @@ from runner.contract.reasons import Reason
 if TYPE_CHECKING:
     from orchestrator.commands.measure.pipelines.jobs import PipelineJob
     from orchestrator.commands.measure.plan import PlanReport
-    from orchestrator.planning.forecast import EstimateSource
+    from orchestrator.planning.estimate import EstimateSource
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""

@@ -14,8 +14,8 @@ from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
+from orchestrator.planning.estimate import FindForecasts, no_forecast
 from orchestrator.planning.expand import PlanningProgress, unheard
-from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER

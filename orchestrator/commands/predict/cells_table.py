@@ -13,7 +13,7 @@ from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
-from orchestrator.commands.predict.axes import PREDICTED_NAMES
+from orchestrator.commands.predict.question import PREDICTED_NAMES
 from orchestrator.commands.predict.questions import PredictedCell, PredictedCells
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,

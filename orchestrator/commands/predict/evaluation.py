@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.charts.words import listed
 from analysis.predict.baselines import PREDICTION_BASELINES
-from analysis.predict.examples.example_rows import ExampleRows, digest_of_rows, example_rows
-from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
-from analysis.predict.kept_evaluation import kept_trial
-from analysis.predict.manifest import Sources
+from analysis.predict.examples.example_rows import digest_of_rows, example_rows
+from analysis.predict.examples.placements import PREDICTION_TARGETS, ExampleRows, Target
+from analysis.predict.manifest import Sources, kept_trial
 from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES
 from analysis.predict.trials import NoveltyTrial, cross_validated
 from analysis.results.table import Field, Table
-from orchestrator.commands.predict.counted_work import kept_polynomials
+from orchestrator.commands.predict.cells import kept_polynomials
 from orchestrator.commands.predict.stored_predictor import keep_evaluation, training_command
 from orchestrator.commands.predict.training import too_few_examples
 from orchestrator.commands.predict.words import NOVELTY_WORDS, error_words, source_words

@@ -15,12 +15,14 @@ from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.cells import (
     CellsAsked,
+    Notice,
     PossibleCells,
     axes_of_id,
     cells_of_axes,
+    counted_cells,
     require_models,
+    unheard_notice,
 )
-from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.questions import Consultation, PredictedCell, consult
 from orchestrator.commands.predict.stored_predictor import StoredPredictor
 from orchestrator.commands.predict.words import NOVELTY_WORDS, later_words, source_words

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.backends.machine import this_host
-from orchestrator.planning.forecast import CellForecast, CellForecasts
+from orchestrator.planning.estimate import CellForecast, CellForecasts
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 

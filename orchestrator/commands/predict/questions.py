@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analysis.predict.examples.example_rows import measured_targets
-from analysis.predict.examples.known_machines import find_machine, machine_of_data_sheet
+from analysis.predict.examples.machines import find_machine, machine_of_data_sheet
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import PredictorManifest
@@ -14,11 +14,13 @@ from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.source import ArrowSource
 from orchestrator.commands.predict.cells import (
     CellsAsked,
+    Notice,
     PossibleCells,
     cells_of_axes,
+    counted_cells,
     require_models,
+    unheard_notice,
 )
-from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store

@@ -11,17 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.predict.kept_evaluation import (
+from analysis.predict.manifest import (
     EVALUATION_NAME,
+    MANIFEST_NAME,
     KeptEvaluation,
     KeptTrial,
-    parse_evaluation,
-)
-from analysis.predict.manifest import (
-    MANIFEST_NAME,
     PredictorManifest,
     ReadFile,
     Sources,
+    parse_evaluation,
     predictor_manifest,
 )
 from analysis.predict.novelty import Novelty
@@ -63,7 +61,7 @@ class StoredPredictor:
         return predictor_folder(self.database)
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
-        from analysis.predict.artefact import read_forecaster
+        from analysis.predict.forecaster import read_forecaster
 
         refuse = partial(_refused, self.database)
         return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)

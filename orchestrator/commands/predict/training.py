@@ -5,16 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analysis.predict.artefact import predictor_files
-from analysis.predict.examples.example_rows import (
-    ExampleRows,
-    digest_of_rows,
-    example_rows,
-    rows_by_run,
-)
-from analysis.predict.examples.known_machines import known_machines
-from analysis.predict.examples.placements import PREDICTION_TARGETS
-from analysis.predict.forecaster import Forecaster
+from analysis.predict.examples.example_rows import digest_of_rows, example_rows, rows_by_run
+from analysis.predict.examples.machines import known_machines
+from analysis.predict.examples.placements import PREDICTION_TARGETS, ExampleRows
+from analysis.predict.forecaster import Forecaster, predictor_files
 from analysis.predict.manifest import (
     MANIFEST_NAME,
     PredictorManifest,
@@ -22,8 +16,8 @@ from analysis.predict.manifest import (
     TrainingOrigin,
     text_digest,
 )
-from analysis.predict.training import LEAST_RESULTS, train_target
-from orchestrator.commands.predict.counted_work import Notice, kept_polynomials
+from analysis.predict.predictor import LEAST_RESULTS, train_target
+from orchestrator.commands.predict.cells import Notice, kept_polynomials
 from orchestrator.commands.predict.stored_predictor import (
     predictor_folder,
     save_predictor,

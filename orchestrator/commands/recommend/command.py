@@ -17,7 +17,7 @@ from orchestrator.commands.options.common import (
     Set,
     overrides_of,
 )
-from orchestrator.commands.predict.train_command import SourceChoice
+from orchestrator.commands.predict.question import SourceChoice
 from orchestrator.commands.program.command import Command
 from orchestrator.system.options import (
     Force,
@@ -214,8 +214,7 @@ class RecommendCommand(
 
     def _request(self) -> "RecommendationRequest":
         from analysis.recommend.choices import USUAL_CONFIDENCE
-        from orchestrator.commands.recommend.answer import RecommendationRequest
-        from orchestrator.commands.recommend.candidate_cells import CandidateRequest
+        from orchestrator.commands.recommend.answer import CandidateRequest, RecommendationRequest
 
         return RecommendationRequest(
             self.database_file,

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 from analysis.compare.values import MetricValue
 from analysis.predict.novelty import NAMED_NOVELTIES
-from analysis.recommend.candidates import Candidate, Objection, key_of_cell
+from analysis.recommend.candidates import (
+    COST,
+    OBJECTIVES,
+    Candidate,
+    Figure,
+    Objection,
+    Objective,
+    cost_figure,
+    key_of_cell,
+)
 from analysis.recommend.choices import (
     LeftOutCandidate,
     RankedCandidate,
     Requirements,
     objection_by_level,
 )
-from analysis.recommend.figures import COST, OBJECTIVES, Figure, Objective, cost_figure
 from analysis.recommend.known_results import (
     KnownVerdicts,
     PlacedCell,

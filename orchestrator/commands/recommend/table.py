@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analysis.recommend.candidates import OBJECTIONS, Candidate, Objection, path_of
+from analysis.recommend.candidates import OBJECTIONS, Candidate, Figure, Objection, path_of
 from analysis.recommend.choices import CandidateRanking, Choice, LeftOutCandidate, RankedCandidate
-from analysis.recommend.figures import Figure
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.recommend.answer import Recommendation

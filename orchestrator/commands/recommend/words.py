@@ -4,9 +4,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 
-from analysis.recommend.candidates import OBJECTIONS, Candidate
+from analysis.recommend.candidates import (
+    COST,
+    OBJECTIONS,
+    WORST_GRADE,
+    Candidate,
+    Figure,
+    cost_unit,
+)
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
-from analysis.recommend.figures import COST, WORST_GRADE, Figure, cost_unit
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command

@@ -1,7 +1,7 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
 from analysis.predict.examples.placements import Counts, Device, Example, Placement
-from analysis.predict.kept_evaluation import KeptEvaluation, kept_trial
+from analysis.predict.manifest import KeptEvaluation, kept_trial
 from analysis.predict.predictor import Prediction
 from analysis.predict.trials import AnsweredQuestion, NoveltyTrial, PredictionTrial
 from tests.support.records import RECORDED_AT

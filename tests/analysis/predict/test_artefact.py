@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.artefact import predictor_files, read_forecaster
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
 from analysis.predict.explanation import explanation_of
-from analysis.predict.forecaster import Forecaster
+from analysis.predict.forecaster import Forecaster, predictor_files, read_forecaster
 from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, predictor_manifest, text_digest
 from analysis.predict.novelty import Novelty
-from analysis.predict.predictor import Prediction
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from runner.contract.errors import DamagedFile
 from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 

@@ -4,11 +4,10 @@ from collections import Counter
 
 import pytest
 
+from analysis.predict.calibrated import conformal_quantile, errors_by_device
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.folds import folds_of
-from analysis.predict.predictor import Prediction
-from analysis.predict.scores import conformal_quantile, errors_by_device
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from analysis.statistics.arrays import np
 from tests.analysis.predict.examples import a_placement, peak_seconds
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.kept_evaluation import (
+from analysis.predict.manifest import (
     EVALUATION_NAME,
     MOST_ANSWERS,
     MOST_MISSES,

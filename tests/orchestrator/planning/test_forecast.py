@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from orchestrator.backends.machine import Machine
-from orchestrator.planning.forecast import CellForecast, KnownSpeeds
+from orchestrator.planning.estimate import CellForecast, KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.store.query.results import CellSpeed
 from runner.contract.cell import Cell

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.backends.machine import Machine
-from orchestrator.planning.forecast import KnownSpeeds
+from orchestrator.planning.estimate import KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.store.query.results import CellSpeed

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.server.page_graph import PageGraph, PageInput
+from orchestrator.server.content import PageGraph, PageInput
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, perceptron, save_graph
 
 

@@ -5,7 +5,7 @@ from queue import Queue
 
 import pytest
 
-from orchestrator.commands.predict.counted_work import ModelCounts, count_models, known_counts
+from orchestrator.commands.predict.cells import ModelCounts, count_models, known_counts
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.matrix import Source, resolve

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from analysis.predict.predictor import NoPrediction, Prediction
-from orchestrator.commands.predict import counted_work
-from orchestrator.commands.predict.cells import PossibleCells
-from orchestrator.commands.predict.counted_work import ModelCounts
+from orchestrator.commands.predict import cells
+from orchestrator.commands.predict.cells import ModelCounts, PossibleCells
 from orchestrator.commands.predict.questions import forecast_cells
 from runner.contract.models import ModelSpec, find
 from tests.support.jobs import fake_cell
@@ -33,10 +32,10 @@ class AnsweringForecaster:
 def asked(model: ModelSpec, monkeypatch: pytest.MonkeyPatch, folder: Path) -> PossibleCells:
     """A question about a model that a job failed to count."""
     counts = {model.name: ModelCounts(None, REASON)}
-    monkeypatch.setattr(counted_work, "_counted", lambda *_: counts)
+    monkeypatch.setattr(cells, "_counted", lambda *_: counts)
     cell = fake_cell(model=model.name, backend="cpu", runtime="torch")
     possible = PossibleCells(((cell, None),), {model.name: model})
-    return counted_work.counted_cells(possible, folder, counted_work.unheard_notice)
+    return cells.counted_cells(possible, folder, cells.unheard_notice)
 
 
 def test_a_sibling_answers_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.kept_evaluation import EVALUATION_NAME
+from analysis.predict.manifest import EVALUATION_NAME
 from orchestrator.commands.predict.stored_predictor import keep_evaluation, open_predictor
 from orchestrator.store.store import Store
 from runner.contract.models import find

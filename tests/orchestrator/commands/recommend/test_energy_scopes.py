@@ -16,8 +16,11 @@ from orchestrator.commands.compare.answer import (
     compare_results,
     compare_run_pair,
 )
-from orchestrator.commands.recommend.answer import RecommendationRequest, recommend_cells
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
+from orchestrator.commands.recommend.answer import (
+    CandidateRequest,
+    RecommendationRequest,
+    recommend_cells,
+)
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store

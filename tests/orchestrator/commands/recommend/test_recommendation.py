@@ -12,11 +12,11 @@ from analysis.recommend.choices import Choice
 from analysis.recommend.service_levels import parse_service_level
 from orchestrator.commands.predict.stored_predictor import ReadyForecaster
 from orchestrator.commands.recommend.answer import (
+    CandidateRequest,
     Recommendation,
     RecommendationRequest,
     recommend_cells,
 )
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
 from tests.support.databases import write_records
