@@ -93,20 +93,10 @@ def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
     return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
 
 
-def spread_share(groups: int) -> float:
-    """The part of differences between errors that trees of so many groups may tell.
-
-    Rows of a group err alike, so that trees of few groups tell noise, which widens intervals.
-    """
-    return groups**2 / (groups**2 + _FEW_GROUPS**2)
-
-
 TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
 """Hidden examples from which on a novelty is calibrated by its own errors."""
-
-
 _WORKERS = 2
 """Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
 _SPREAD_ROUNDS = 60
@@ -125,7 +115,8 @@ class Lesson:
     table: ValueTable
     fold: Places
     """The number of the fold of each."""
-    group: Places
+    groups: int
+    """Models, devices or the like that were hidden together."""
     alike: Places
     """The number of the group with which each one's error is alike."""
     residual: Values
@@ -133,34 +124,23 @@ class Lesson:
     learned: Values
     """The part of it that trees learn."""
 
-    @property
-    def groups(self) -> int:
-        return int(self.group.max()) + 1
-
-    @property
-    def can_be_cross_fitted(self) -> bool:
-        """True if without any fold enough examples are left to fit trees."""
-        return len(self.fold) - int(np.bincount(self.fold).max()) >= LEAST_EXAMPLES
-
     @cached_property
-    def answers(self) -> Values:
-        return self.cross_fitted(self.learned)
+    def weight_and_errors(self) -> tuple[float, Values]:
+        """The share of trees' answers that leaves the smallest errors, and their absolute values.
 
-    @cached_property
-    def weight(self) -> float:
-        return min(TREE_WEIGHTS, key=lambda one: _loss(self.residual - one * self.answers))
-
-    @property
-    def errors(self) -> Values:
-        """The absolute errors of answers that do not know the fold, as logarithms."""
-        return np.abs(self.residual - self.weight * self.answers)
+        Those trees do not know the fold; errors are logarithms.
+        """
+        answers = self.cross_fitted(self.learned)
+        errors = {weight: self.residual - weight * answers for weight in TREE_WEIGHTS}
+        weight = min(
+            TREE_WEIGHTS, key=lambda one: np.abs(np.expm1(np.clip(errors[one], -3.0, 3.0))).mean()
+        )
+        return weight, np.abs(errors[weight])
 
     def trees(self) -> Trees | None:
-        helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
-        return self.fitted(self.learned) if helps else None
-
-    def fitted(self, y: Values, rounds: int | None = None) -> Trees:
-        return fit_trees(self.table, y, self.groups, rounds)
+        weight, _ = self.weight_and_errors
+        helps = weight and len(self.learned) >= LEAST_EXAMPLES
+        return fit_trees(self.table, self.learned, self.groups) if helps else None
 
     def cross_fitted(self, y: Values, rounds: int | None = None) -> Values:
         answers = np.zeros(len(y))
@@ -189,26 +169,23 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     numbers = np.repeat(np.arange(len(folds)), [len(fold.hidden) for fold in folds])
     hidden = [fit.placements[row] for row in rows.tolist()]
     residual = fit.logarithms[rows] - expected.logarithms
+    is_pooled = novelty in POOLED_WITH
     return Lesson(
         hidden=hidden,
-        siblings=_siblings(fit.placements, folds)
-        if novelty in POOLED_WITH
-        else np.zeros(len(rows)),
+        siblings=_siblings(fit.placements, folds) if is_pooled else np.zeros(len(rows)),
         table=columns.table(hidden, expected, novelty),
         fold=numbers,
-        group=group_numbers(hidden, HIDDEN[novelty]),
-        alike=group_numbers(hidden, ALIKE[novelty]),
+        groups=len({HIDDEN[novelty](placement) for placement in hidden}),
+        alike=_alike(hidden, novelty),
         residual=residual,
         learned=_centred(residual, numbers) if novelty == "device" else residual,
     )
 
 
-def group_numbers(
-    placements: Iterable[Placement], group: Callable[[Placement], Hashable]
-) -> Places:
-    """The number of each placement's group, by when it first comes."""
+def _alike(placements: Iterable[Placement], novelty: Novelty) -> Places:
+    """The number of the group with which each placement's error is alike."""
     numbers: dict[Hashable, int] = {}
-    keys = map(group, placements)
+    keys = map(ALIKE[novelty], placements)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
@@ -227,10 +204,6 @@ def _centred(residual: Values, fold: Places) -> Values:
     for number in np.unique(fold):
         centred[fold == number] -= np.median(residual[fold == number])
     return centred
-
-
-def _loss(errors: Values) -> float:
-    return float(np.abs(np.expm1(np.clip(errors, -3.0, 3.0))).mean())
 
 
 @dataclass(frozen=True)
@@ -274,9 +247,11 @@ def calibrated_trees(
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
-    errors = lesson.errors
-    spreads = spread_share(int(lesson.alike.max()) + 1) * np.log(errors + _LEAST_ERROR)
-    enough = lesson.can_be_cross_fitted
+    weight, errors = lesson.weight_and_errors
+    # Rows of a group err alike, so that trees of few groups tell noise, which widens intervals.
+    groups = int(lesson.alike.max()) + 1
+    spreads = groups**2 / (groups**2 + _FEW_GROUPS**2) * np.log(errors + _LEAST_ERROR)
+    enough = len(lesson.fold) - int(np.bincount(lesson.fold).max()) >= LEAST_EXAMPLES
     scale = np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS)) if enough else np.ones(len(errors))
     scores = errors / scale
     quantile, pooling = conformal_quantile(scores, lesson.alike), None
@@ -287,8 +262,8 @@ def calibrated_trees(
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
-        weight=lesson.weight,
-        spread=lesson.fitted(spreads, _SPREAD_ROUNDS) if enough else None,
+        weight=weight,
+        spread=fit_trees(lesson.table, spreads, lesson.groups, _SPREAD_ROUNDS) if enough else None,
         quantile=quantile,
         pooling=pooling,
         errors=len(errors),
@@ -310,7 +285,7 @@ def calibrated_range(
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])
     if shape is None or len(errors) < LEAST_SCORES:
         return None
-    alike = group_numbers(hidden, ALIKE["range"])
+    alike = _alike(hidden, "range")
     quantile = conformal_quantile(errors, alike)
     return replace(
         shape,
@@ -332,7 +307,6 @@ def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
     expected = inner.whole().at(hidden)
     logarithms = expected.logarithms
     if lesson is not None and (trees := lesson.trees()):
-        logarithms = logarithms + lesson.weight * trees.values(
-            columns.table(hidden, expected, "shape")
-        )
+        weight, _ = lesson.weight_and_errors
+        logarithms = logarithms + weight * trees.values(columns.table(hidden, expected, "shape"))
     return np.abs(fit.logarithms[fold.hidden] - logarithms)

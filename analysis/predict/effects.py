@@ -109,18 +109,17 @@ class Effects:
         """The part of each group of the set at each placement; (n, groups)."""
         z = standardised(features(placements), self.means, self.scales)
         alike: dict[tuple[object, ...], int] = {}
-        same = [alike.setdefault(_of_effects(one), len(alike)) for one in placements]
+        same = [
+            alike.setdefault((one.model, one.architecture, *one.configuration), len(alike))
+            for one in placements
+        ]
         kinds = dict(zip(same, placements, strict=True))
         chosen = [kinds[number] for number in range(len(alike))]
-        columns = [
-            (_levels(chosen, group, self.levels[name])[same] * _columns(group, z)).sum(axis=1)
-            for name, group in GROUPS[self.chosen].items()
-        ]
+        columns = []
+        for name, group in GROUPS[self.chosen].items():
+            factors = np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
+            columns.append((_levels(chosen, group, self.levels[name])[same] * factors).sum(axis=1))
         return np.column_stack(columns)
-
-
-def _of_effects(placement: Placement) -> tuple[object, ...]:
-    return (placement.model, placement.architecture, *placement.configuration)
 
 
 def _levels(
@@ -136,10 +135,6 @@ def _levels(
         rows = [levels.get(one[nth], unseen) if nth < len(one) else unseen for one in keys]
         total += np.array(rows)
     return total
-
-
-def _columns(group: EffectGroup, z: ValueTable) -> ValueTable:
-    return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
 
 
 def standardised(values: ValueTable, means: Sequence[float], scales: Sequence[float]) -> ValueTable:

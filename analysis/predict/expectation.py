@@ -75,11 +75,11 @@ class PhysicalBase:
 
     def logarithms(self, terms: PhysicalTerms) -> Values:
         """The logarithm of the base where it has these terms; (n,)."""
-        factors = np.array([self._coefficients(parts) for parts in terms.kinds])
+        known = self.coefficients
+        factors = np.array(
+            [next(known[part] for part in (*parts, "") if part in known) for parts in terms.kinds]
+        )
         return np.asarray(np.log((terms.values * factors[terms.kind]).sum(axis=1)))
-
-    def _coefficients(self, parts: tuple[str, str]) -> tuple[float, ...]:
-        return next(self.coefficients[part] for part in (*parts, "") if part in self.coefficients)
 
 
 def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> PhysicalBase:

@@ -14,16 +14,14 @@ from analysis.results.source import ArrowSource, text
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.options.bench_matrix import named_models
 from orchestrator.commands.predict.stored_predictor import ReadyForecaster, ready_forecaster
-from orchestrator.commands.recommend.known_candidates import CandidateSources, known_candidates
+from orchestrator.commands.recommend.known_candidates import CandidateKnowledge
 from orchestrator.commands.recommend.prices import PriceList, read_prices
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
 from runner.contract.axes import AXES, RUNTIMES, AxisName, Backend, Precision
-from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError, suggest
-from runner.contract.reasons import Reason
 from runner.contract.support import SUPPORTED
 
 COMMAND = "recommend"
@@ -35,6 +33,7 @@ FINE_BATCH_SIZES = (
 )
 """Batch sizes under a memory limit: no step is more than a quarter from 4 on, so that little of
 the limit is left unused."""
+_PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp16", "int8")
 ASKED_MODES = ("inference", "generation", "training")
 _OPTIONS: Mapping[Location, str] = {
     **{("axes", axis.name): axis.option for axis in AXES},
@@ -51,73 +50,52 @@ class CandidateRequest:
     every_model: bool = False
 
 
-@dataclass(frozen=True)
-class CandidateCells:
-    """Cells with the reasons why some cannot run, and their models."""
-
-    cells: tuple[tuple[Cell, Reason | None], ...]
-    matrix: Matrix
-
-
-def candidate_cells(
+def candidate_matrix(
     request: CandidateRequest, backends: Sequence[Backend], batch_sizes: Sequence[int]
-) -> CandidateCells:
-    """The cells of the models on these backends, with every runtime and precision of theirs."""
+) -> Matrix:
+    """The models on these backends, with every runtime and precision of theirs."""
     named = {name: list(values) for name, values in request.axes.items() if values}
-    _require_modes(named.get("mode", ()))
-    models = named_models(
-        COMMAND, named.pop("model", []), request.families, every_model=request.every_model
-    )
-    axes: dict[str, Any] = {
-        name: values if _is_word(name) else [int(value) for value in values]
-        for name, values in named.items()
-    }
-    runtimes = axes.pop("runtime", None)
-    paths = {backend: _runtimes(backend, runtimes) for backend in backends}
-    data = {
-        "version": 1,
-        "axes": {
-            "precision": list(_precisions(backends)),
-            "batch_size": list(batch_sizes),
-            **axes,
-            "model": models,
-            "backend": [backend for backend in backends if paths[backend]],
-        },
-        "backends": {name: {"axes": {"runtime": of}} for name, of in paths.items() if of},
-    }
-    if not data["axes"]["backend"]:  # type: ignore[index]
-        raise UsageError(
-            f"--runtime: {', '.join(runtimes or ())} executes on none of {', '.join(backends)}",
-            hint="`orchestrator doctor` shows the backends of this machine",
-        )
-    matrix = resolve(Source(COMMAND, data, options=_OPTIONS))
-    return CandidateCells(expand(matrix).cells, matrix)
-
-
-def _is_word(name: AxisName) -> bool:
-    return next(axis.kind for axis in AXES if axis.name == name) in ("model", "choice")
-
-
-def _require_modes(modes: Sequence[str]) -> None:
-    for mode in modes:
+    for mode in named.get("mode", ()):
         if mode not in ASKED_MODES:
             raise UsageError(
                 f"--mode: {mode!r} is not compared by {COMMAND}",
                 hint=f"it takes {', '.join(ASKED_MODES)}",
             )
+    models = named_models(
+        COMMAND, named.pop("model", []), request.families, every_model=request.every_model
+    )
+    words = {axis.name for axis in AXES if axis.kind in ("model", "choice")}
+    axes: dict[str, Any] = {
+        name: values if name in words else [int(value) for value in values]
+        for name, values in named.items()
+    }
+    runtimes = axes.pop("runtime", None)
+    paths = {backend: _runtimes(backend, runtimes) for backend in backends}
+    known = [backend for backend in backends if paths[backend]]
+    if not known:
+        raise UsageError(
+            f"--runtime: {', '.join(runtimes or ())} executes on none of {', '.join(backends)}",
+            hint="`orchestrator doctor` shows the backends of this machine",
+        )
+    precisions = {one for (of, _, _), own in SUPPORTED.items() if of in backends for one in own}
+    data = {
+        "version": 1,
+        "axes": {
+            "precision": [name for name in _PRECISIONS if name in precisions] or ["fp32"],
+            "batch_size": list(batch_sizes),
+            **axes,
+            "model": models,
+            "backend": known,
+        },
+        "backends": {name: {"axes": {"runtime": paths[name]}} for name in known},
+    }
+    return resolve(Source(COMMAND, data, options=_OPTIONS))
 
 
 def _runtimes(backend: Backend, named: Sequence[str] | None) -> list[str]:
     supported = {runtime for of, runtime, _ in SUPPORTED if of == backend}
     known = [runtime for runtime in RUNTIMES[backend] if runtime in supported or backend == "fake"]
     return [runtime for runtime in known if named is None or runtime in named]
-
-
-def _precisions(backends: Sequence[Backend]) -> tuple[Precision, ...]:
-    """The precisions that any runtime has on these backends."""
-    known = {one for (of, _, _), own in SUPPORTED.items() if of in backends for one in own}
-    every: tuple[Precision, ...] = ("fp32", "bf16", "fp16", "int8")
-    return tuple(name for name in every if name in known) or ("fp32",)
 
 
 LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]
@@ -184,17 +162,27 @@ def recommend_cells(
         machines = _machines(store, request)
         backends, notes = _backends(machines, request)
         sizes = FINE_BATCH_SIZES if request.memory_bytes else BATCH_SIZES
-        cells = candidate_cells(request.candidates, backends, sizes)
-        ready = load(request.database, store, _targets(requirements))
-        sources = CandidateSources(
+        matrix = candidate_matrix(request.candidates, backends, sizes)
+        latency = {OBJECTIVES["latency"].metric} if request.level else set()
+        targets = {objective.metric, OBJECTIVES["memory"].metric, *latency}
+        ready = load(request.database, store, targets)
+        models = ", ".join(map(text, matrix.models))
+        knowledge = CandidateKnowledge(
+            requirements,
             store,
-            _of_models(cells.matrix, request),
+            Selection(condition=f"r.model IN ({models})", imported=request.imported),
             Selection(imported=request.imported),
-            cells.matrix.models,
+            matrix.models,
             ready.forecaster,
             prices,
         )
-        known = known_candidates(_placed(cells, machines), sources, requirements)
+        candidates = [
+            (Candidate(cell, machine), None if reason is None else reason_text(reason))
+            for cell, reason in expand(matrix).cells
+            for machine in machines
+            if cell.backend in machine.backends
+        ]
+        known = knowledge.judge(candidates)
     if prices:
         names = [*dict.fromkeys(name for one in machines for name in (one.name, *one.hosts))]
         notes += [f"{request.prices}: {sentence}" for sentence in prices.unused(names)]
@@ -203,8 +191,8 @@ def recommend_cells(
         requirements,
         choose_each(known, requirements),
         machines,
-        cells.matrix,
-        _words(request, cells.matrix),
+        matrix,
+        _words(request, matrix),
         prices,
         ready,
         tuple(notes),
@@ -267,27 +255,6 @@ def _backends(
         )
     return known, [
         f"nothing was measured on backend {name}, so it is no candidate" for name in absent
-    ]
-
-
-def _targets(requirements: Requirements) -> set[str]:
-    latency = {OBJECTIVES["latency"].metric} if requirements.level else set()
-    return {requirements.objective.metric, OBJECTIVES["memory"].metric, *latency}
-
-
-def _of_models(matrix: Matrix, request: RecommendationRequest) -> Selection:
-    names = ", ".join(map(text, matrix.models))
-    return Selection(condition=f"r.model IN ({names})", imported=request.imported)
-
-
-def _placed(
-    cells: CandidateCells, machines: Sequence[CandidateMachine]
-) -> list[tuple[Candidate, str | None]]:
-    return [
-        (Candidate(cell, machine), None if reason is None else reason_text(reason))
-        for cell, reason in cells.cells
-        for machine in machines
-        if cell.backend in machine.backends
     ]
 
 

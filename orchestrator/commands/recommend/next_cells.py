@@ -4,27 +4,24 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from analysis.predict.examples.placements import Placement
-from analysis.recommend.host import HostVerdicts, hardware_of_host, host_verdicts
+from analysis.predict.examples.placements import Placement, unpredicted_part
+from analysis.recommend.host import HostVerdicts, hardware_of_host, host_placements, host_verdicts
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.predict.host_forecast import HostForecast, host_forecast
 from orchestrator.commands.predict.stored_predictor import open_predictor, predictor_folder
 from orchestrator.launchers.diagnosis import absent_devices
-from orchestrator.matrix import Matrix, MatrixData, Source, cells_document, matrix_source, resolve
+from orchestrator.matrix import MatrixData, Source, cells_document, matrix_source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.store.store import Store
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo, StoreError, UsageError
+from runner.contract.models import ModelSpec
 
-if TYPE_CHECKING:
-    from runner.contract.models import ModelSpec
 _MOST_REASONS = 2
 
 
@@ -40,7 +37,7 @@ class HostKnowledge:
     faults: tuple[str, ...] = ()
 
     def half_widths(
-        self, cells: "Sequence[Cell]", models: "dict[str, ModelSpec]"
+        self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
     ) -> list[float] | None:
         """Half the interval of each cell's median latency, as a logarithm; None if no cell has one.
 
@@ -49,11 +46,10 @@ class HostKnowledge:
         if self.forecast is None:
             return None
         predictions = self.forecast.predictions(cells, models, "latency")
-        widths = [log(one.high / one.low) / 2 if one else None for one in predictions]
-        known = [width for width in widths if width is not None]
-        if not known:
+        widths = [math.log(one.high / one.low) / 2 if one else None for one in predictions]
+        widest = max((width for width in widths if width is not None), default=None)
+        if widest is None:
             return None
-        widest = max(known)
         return [widest if width is None else width for width in widths]
 
 
@@ -90,25 +86,17 @@ def _learns_from_others(database: Path, store: Store) -> bool:
 
 
 @dataclass(frozen=True)
-class NextRequest:
-    """A matrix of which a few cells shall be measured."""
-
-    matrix: Path
-    plan: PlanRequest
-    limit: int
-    per_second: bool = False
-    """True if the narrowing counts by the time that measuring takes."""
-    folder: Path | None = None
-    """The folder in which the new matrix will lie; None if it is printed."""
-
-
-@dataclass(frozen=True)
 class ProposedCell:
     """A cell to measure next."""
 
     entry: PlannedCell
     interval_share: float | None
     """As in `NextCell`."""
+
+    @property
+    def seconds(self) -> float:
+        """The time that measuring it may take, its launch included."""
+        return self.entry.estimate_s + self.entry.launch_s
 
 
 @dataclass(frozen=True)
@@ -119,6 +107,7 @@ class NextCells:
     database: Path
     cells: tuple[ProposedCell, ...]
     candidates: int
+    """Cells that can be measured here and were not."""
     weighed: int
     """Those of them that were weighed against each other."""
     measured: int
@@ -132,40 +121,46 @@ class NextCells:
     without a predictor that knows this machine."""
     faults: tuple[str, ...]
     document: MatrixData
-
-    @property
-    def seconds(self) -> float:
-        return sum(one.entry.estimate_s + one.entry.launch_s for one in self.cells)
+    """The matrix with these cells alone."""
 
 
-def propose_next(request: NextRequest) -> NextCells:
-    source = matrix_source(request.matrix, request.plan.overrides)
-    matrix = resolve(source)  # a mistake in it is answered before arrays are imported
-    from analysis.recommend.host import host_placements
+def propose_next(
+    matrix: Path, request: PlanRequest, limit: int, *, per_second: bool, folder: Path | None
+) -> NextCells:
+    """Choose at most so many cells to measure next.
+
+    With `per_second` the narrowing counts by the time that measuring takes. The new matrix will lie
+    in `folder`; it is printed if there is none.
+    """
+    source = matrix_source(matrix, request.overrides)
+    resolved = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.next_cells import propose_cells, weighed_numbers
-    from orchestrator.commands.recommend.next_cells import host_knowledge
 
-    known = host_knowledge(request.plan.database)
-    plan = _plan(request, matrix, known)
+    known = host_knowledge(request.database)
+    wanted = replace(request, matrix=resolved, overrides=(), find_forecast=lambda _: known.forecast)
+    plan = plan_run(wanted)[0]
     candidates, left_out = _candidates(plan, known, absent_devices())
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:
-        raise _nothing(request.matrix, measured, left_out)
-    weighed = [candidates[number] for number in weighed_numbers(len(candidates))]
-    cells = [entry.cell for entry in weighed]
+        raise _nothing(matrix, measured, left_out)
+    numbers = weighed_numbers(len(candidates))
+    weighed = [ProposedCell(candidates[number], None) for number in numbers]
+    cells = [one.entry.cell for one in weighed]
     placed = host_placements(known.placements, known.hardware_ids)
     half_widths = known.half_widths(cells, plan.models)
     proposed = propose_cells(
         [placed.placement(cell, plan.models[cell.model]) for cell in cells],
         known.placements,
-        request.limit,
-        seconds=[_seconds(entry) for entry in weighed] if request.per_second else None,
+        limit,
+        seconds=[one.seconds for one in weighed] if per_second else None,
         half_widths=half_widths,
     )
-    chosen = tuple(ProposedCell(weighed[one.index], one.interval_share) for one in proposed)
+    chosen = tuple(
+        replace(weighed[one.index], interval_share=one.interval_share) for one in proposed
+    )
     return NextCells(
-        matrix=request.matrix,
-        database=request.plan.database,
+        matrix=matrix,
+        database=request.database,
         cells=chosen,
         candidates=len(candidates),
         weighed=len(weighed),
@@ -174,26 +169,14 @@ def propose_next(request: NextRequest) -> NextCells:
         examples=len(known.placements),
         interval=math.exp(sum(half_widths) / len(half_widths)) if half_widths else None,
         faults=known.faults,
-        document=_document([one.entry.cell for one in chosen], source, request.folder),
+        document=_document([one.entry.cell for one in chosen], source, folder),
     )
-
-
-def _plan(request: NextRequest, matrix: Matrix, known: "HostKnowledge") -> Plan:
-    wanted = replace(
-        request.plan,
-        matrix=matrix,
-        overrides=(),
-        limit=None,
-        find_forecast=lambda _: known.forecast,
-    )
-    return plan_run(wanted)[0]
 
 
 def _candidates(
-    plan: Plan, known: "HostKnowledge", absent: Collection[Backend]
+    plan: Plan, known: HostKnowledge, absent: Collection[Backend]
 ) -> tuple[list[PlannedCell], dict[str, int]]:
     """The cells that can be measured here for the first time; the others by reason."""
-    from analysis.predict.examples.placements import unpredicted_part
 
     def reason_against(entry: PlannedCell) -> str | None:
         if entry.decision != "run":
@@ -214,10 +197,6 @@ def _candidates(
         else:
             candidates.append(entry)
     return candidates, dict(left_out.most_common())
-
-
-def _seconds(entry: PlannedCell) -> float:
-    return entry.estimate_s + entry.launch_s
 
 
 def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:

@@ -1,8 +1,9 @@
-"""Words of recommendations: candidates and their figures in a line, the answer, what to do next."""
+"""Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from analysis.recommend.candidates import (
     COST,
@@ -20,11 +21,15 @@ from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, AXIS_NAMES
 from runner.contract.cell import Cell
+from runner.contract.errors import NothingToDo
 from runner.contract.synonyms import axis_words
 
 MATRIX_FILE = "best.yaml"
+MOST_EQUALS = 3
+"""Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
+_USUAL = {"mode": "inference", "scenario": "single_stream"}
 _ALL_BUT_A_PERCENT = 0.99
 
 
@@ -204,3 +209,43 @@ def _bench(cell: Cell, answer: Recommendation) -> str:
         word = answer.words.get(value, value) if axis.name == "model" else value
         words += [axis.option, str(word)]
     return shlex.join([*words, *database_option(answer.request.database)])
+
+
+def matrix_text(answer: Recommendation) -> str:
+    """The matrix of the first of each ranking, with those that may be as good.
+
+    What each rests on stands above.
+    """
+    import yaml
+
+    lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]
+    cells: list[Cell] = []
+    for choice in answer.choices:
+        if ranking := choice.ranking:
+            chosen = [ranking.first, *ranking.equals[:MOST_EQUALS]]
+            more = "" if len(chosen) == 1 else f" ({len(chosen)} entries)"
+            name = subject_words(ranking.first.candidate.cell)
+            lines.append(f"{name}{more}: {answer_words(answer, ranking)}")
+            cells += (one.candidate.cell for one in chosen)
+    if not cells:
+        raise NothingToDo(
+            "no candidate is left for a matrix",
+            hint="`orchestrator recommend` without --format matrix says why",
+        )
+    include = [_entry(cell, answer.words) for cell in dict.fromkeys(cells)]
+    matrix: dict[str, Any] = {"version": 1, "include": include}
+    if limit := answer.request.memory_bytes:
+        words = format_size(limit)
+        matrix["limits"] = {"memory": limit if "." in words else words}
+    comments = "".join(f"# {line}\n" for line in lines)
+    return comments + yaml.safe_dump(matrix, sort_keys=False, allow_unicode=True)
+
+
+def _entry(cell: Cell, words: Mapping[str, str]) -> dict[str, Any]:
+    """A combination of its own: what a cell has, without what every cell has."""
+    entry = {
+        name: value
+        for name in AXIS_NAMES
+        if (value := getattr(cell, name)) is not None and value != _USUAL.get(name)
+    }
+    return entry | {"model": words.get(cell.model, cell.model)}
