@@ -105,7 +105,6 @@ PREDICTION_BASELINES: Mapping[str, PredictionBaseline] = {
     "ridge": feature_ridge,
     "LightGBM": plain_trees,
 }
-"""By their names in tables."""
 
 
 def _configuration_keys(placement: Placement) -> tuple[Hashable, ...]:

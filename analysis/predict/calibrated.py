@@ -114,7 +114,6 @@ class Lesson:
     """The models of each one's line that the fold knows; 0 where widths are not pooled by it."""
     table: ValueTable
     fold: Places
-    """The number of the fold of each."""
     groups: int
     """Models, devices or the like that were hidden together."""
     alike: Places
@@ -183,14 +182,12 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
 
 
 def _alike(placements: Iterable[Placement], novelty: Novelty) -> Places:
-    """The number of the group with which each placement's error is alike."""
     numbers: dict[Hashable, int] = {}
     keys = map(ALIKE[novelty], placements)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _siblings(placements: Sequence[Placement], folds: Iterable[Fold]) -> Values:
-    """The number of models of the line of each hidden example that its fold knows."""
     parts = []
     for fold in folds:
         lines = lines_of(placements[row] for row in fold.known.tolist())

@@ -160,7 +160,6 @@ class Design:
     means: tuple[float, ...]
     scales: tuple[float, ...]
     groups: Values
-    """The number of each column's group."""
 
     def fit(self, rows: Places, y: Values) -> Values:
         return damped_least_squares(self.matrix[rows], y, _ITERATIONS)

@@ -50,7 +50,6 @@ class PhysicalTerms:
     kinds: tuple[tuple[str, str], ...]
     """Fine parts with the parts around them."""
     kind: Places
-    """The number of each placement's kind; (n,)."""
 
     def at(self, rows: Places) -> "PhysicalTerms":
         return replace(self, values=self.values[rows], kind=self.kind[rows])
@@ -103,13 +102,15 @@ def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> P
 
 
 def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> PhysicalTerms:
-    of_point = _sizes if quantity == "memory" else _times
     kinds: dict[tuple[str, str], int] = {}
-    kind = [
-        kinds.setdefault((_fine_part(one), _part(one, quantity)), len(kinds)) for one in placements
-    ]
-    values = np.array([of_point(placement) for placement in placements])
-    return PhysicalTerms(quantity, values, tuple(kinds), np.array(kind))
+    kind, values = [], []
+    for one in placements:
+        fine = "/".join((one.architecture, *one.configuration))
+        # Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps.
+        around = one.device.kind if quantity != "memory" else "/".join((*one.path, one.mode))
+        kind.append(kinds.setdefault((fine, around), len(kinds)))
+        values.append(_sizes(one) if quantity == "memory" else _times(one))
+    return PhysicalTerms(quantity, np.array(values), tuple(kinds), np.array(kind))
 
 
 def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
@@ -121,17 +122,6 @@ def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
     least = _LEAST_SHARE * solution.sum()
     coefficients = np.where(means == 0, 0.0, np.maximum(solution, least) / scale)
     return tuple(float(one) for one in coefficients)
-
-
-def _part(placement: Placement, quantity: Quantity) -> str:
-    """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
-    if quantity == "memory":
-        return "/".join((*placement.path, placement.mode))
-    return placement.device.kind
-
-
-def _fine_part(placement: Placement) -> str:
-    return "/".join((placement.architecture, *placement.configuration))
 
 
 def _times(placement: Placement) -> tuple[float, ...]:
@@ -162,7 +152,6 @@ class ExpectedValues:
     """Expected values at placements, as logarithms."""
 
     base: Values
-    """By physics; (n,)."""
     contributions: ValueTable
     """The part of each group of effects; (n, groups)."""
 
@@ -202,7 +191,6 @@ class ExpectationFit:
         return Expectation(base, self.design.effects(self.design.fit(rows, left)))
 
     def hidden(self, fold: Fold) -> ExpectedValues:
-        """The expected values of the hidden examples of a fold, by the known ones."""
         base, left = self._left(fold.known)
         coefficients = self.design.fit(fold.known, left)
         contributions = self.design.contributions(fold.hidden, coefficients)
@@ -226,7 +214,6 @@ def expectation_fits(
     quantity: Quantity,
     sets: Iterable[EffectSet] = tuple(GROUPS),
 ) -> dict[EffectSet, ExpectationFit]:
-    """A fit with each set of effects to these examples; (n,) and (n,)."""
     terms = physical_terms(placements, quantity)
     return {
         name: ExpectationFit(placements, amounts, terms, design_of(placements, name))

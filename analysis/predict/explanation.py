@@ -41,7 +41,6 @@ class Factor:
 
     origin: FactorOrigin
     name: str
-    """The name of the effect or of the number that trees look at."""
     subject: str
     """The value that has the effect, e.g. a model's name; empty for trees."""
     value: float

@@ -97,7 +97,6 @@ class Domain:
     def _sentences(
         self, placements: Sequence[Placement], margin: float
     ) -> dict[int, tuple[str, ...]]:
-        """By row, a sentence for each feature that is so far outside; rows without are left out."""
         table = features(placements)
         lows = np.array([self.lows.get(name, -np.inf) for name in FEATURES])
         highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])

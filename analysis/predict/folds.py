@@ -33,7 +33,6 @@ class Fold:
 
     known: Places
     hidden: Places
-    """Places of those whose novelty is the one that is tried."""
     groups: int
 
 

@@ -44,7 +44,6 @@ from runner.contract.models.work import Polynomials
 
 NamedPolynomials: TypeAlias = Mapping[str, Polynomials]
 _COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
-"""The axes that decide about counted work."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,13 @@ class _Placing:
     def _counted(self, model: ModelSpec, cell: Cell) -> Counts | NoPrediction:
         key = tuple(getattr(cell, name) for name in _COUNTED_BY)
         if key not in self._counts:
-            self._counts[key] = _counts(model, cell, self._polynomials.get(model.name))
+            try:
+                counts = counts_of_cell(model, cell, self._polynomials.get(model.name))
+            except Unsupported as error:
+                self._counts[key] = NoPrediction(str(error))
+            else:
+                unknown = NoPrediction(f"nobody counted the work of {model.name}")
+                self._counts[key] = counts or unknown
         return self._counts[key]
 
 
@@ -123,14 +128,6 @@ def placement_of(
     cell: Cell, model: ModelSpec, machine: KnownMachine, counts: NamedPolynomials | None = None
 ) -> Placement | NoPrediction:
     return _Placing({cell.model: model}, counts or {}).placement(cell, machine)
-
-
-def _counts(model: ModelSpec, cell: Cell, polynomials: Polynomials | None) -> Counts | NoPrediction:
-    try:
-        counts = counts_of_cell(model, cell, polynomials)
-    except Unsupported as error:
-        return NoPrediction(str(error))
-    return counts or NoPrediction(f"nobody counted the work of {model.name}")
 
 
 _MACHINES_NAME, _MACHINES = "machines.json", tuple[KnownMachine, ...]
@@ -153,6 +150,7 @@ class _TargetFile:
 def predictor_files(forecaster: Forecaster, origin: TrainingOrigin) -> dict[str, str]:
     """The text of each file by its name; the manifest, which vouches for all others, is last."""
     files = {_MACHINES_NAME: _written(_MACHINES, forecaster.machines)}
+    facts = {}
     for name, predictor in forecaster.predictors.items():
         target = _TargetFile(
             *(predictor.columns, predictor.domain, predictor.seen, predictor.examples),
@@ -164,24 +162,21 @@ def predictor_files(forecaster: Forecaster, origin: TrainingOrigin) -> dict[str,
             files[_part_name(name, part)] = _written(Expectation, value)
         for novelty, trees in predictor.trees.items():
             files[_part_name(name, novelty)] = _written(CalibratedTrees, trees)
+        errors = {
+            novelty: NoveltyErrors(
+                examples=trees.errors, groups=trees.groups, median_error=trees.median_error
+            )
+            for novelty, trees in predictor.trees.items()
+        }
+        facts[name] = TargetFacts(examples=dict(predictor.examples), errors=errors)
     manifest = PredictorManifest(
         **dict(origin),
         version=ARTEFACT_VERSION,
         columns=_fitted_columns(),
-        targets={name: _facts(one) for name, one in forecaster.predictors.items()},
+        targets=facts,
         files={name: text_digest(text) for name, text in files.items()},
     )
     return {**files, MANIFEST_NAME: manifest.model_dump_json(indent=1) + "\n"}
-
-
-def _facts(predictor: TargetPredictor) -> TargetFacts:
-    errors = {
-        novelty: NoveltyErrors(
-            examples=trees.errors, groups=trees.groups, median_error=trees.median_error
-        )
-        for novelty, trees in predictor.trees.items()
-    }
-    return TargetFacts(examples=dict(predictor.examples), errors=errors)
 
 
 def _part_name(target: str, part: str) -> str:
@@ -189,7 +184,6 @@ def _part_name(target: str, part: str) -> str:
 
 
 def _fitted_columns() -> tuple[str, ...]:
-    """The features and effects that predictors of this version are fitted with."""
     slopes = (
         f"{chosen}, {name}: {', '.join(group.slopes)}"
         for chosen, groups in GROUPS.items()
@@ -217,26 +211,24 @@ def read_forecaster(
         text = read_verified(name, read, digest, refuse, f"is not what {MANIFEST_NAME} says")
         return _adapter(kind).validate_json(text)
 
-    wanted = [name for name in manifest.targets if targets is None or name in targets]
-    predictors = {name: _predictor(name, part) for name in wanted}
+    def part_of(target: str, kind: Any, chosen: str) -> Any:
+        return part(kind, _part_name(target, chosen))
+
+    predictors = {}
+    for name in manifest.targets:
+        if targets is not None and name not in targets:
+            continue
+        file: _TargetFile = part(_TargetFile, f"{name}.json")
+        predictors[name] = TargetPredictor(
+            target=PREDICTION_TARGETS[name],
+            expectations=_Parts(file.expectations, partial(part_of, name, Expectation)),
+            columns=file.columns,
+            trees=_Parts(file.trees, partial(part_of, name, CalibratedTrees)),
+            domain=file.domain,
+            seen=file.seen,
+            examples=file.examples,
+        )
     return Forecaster(predictors, part(_MACHINES, _MACHINES_NAME))
-
-
-def _predictor(name: str, part: Callable[[Any, str], Any]) -> TargetPredictor:
-    file: _TargetFile = part(_TargetFile, f"{name}.json")
-
-    def read(kind: Any, chosen: str) -> Any:
-        return part(kind, _part_name(name, chosen))
-
-    return TargetPredictor(
-        target=PREDICTION_TARGETS[name],
-        expectations=_Parts(file.expectations, partial(read, Expectation)),
-        columns=file.columns,
-        trees=_Parts(file.trees, partial(read, CalibratedTrees)),
-        domain=file.domain,
-        seen=file.seen,
-        examples=file.examples,
-    )
 
 
 @dataclass(frozen=True)

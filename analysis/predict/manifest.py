@@ -61,11 +61,9 @@ class TrainingOrigin(Frozen):
     database: str
     sources: Sources
     rows: dict[str, PositiveInt]
-    """By run, the number of results that it could learn from."""
     rows_digest: str = Field(pattern=r"^[0-9a-f]{64}$")
     """SHA-256 of the ids and values of its examples, in hex."""
     left_out: dict[str, PositiveInt]
-    """By reason, the results that are no examples."""
 
 
 class PredictorManifest(TrainingOrigin):
@@ -85,12 +83,10 @@ class PredictorManifest(TrainingOrigin):
 
 
 def text_digest(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def predictor_manifest(read: ReadFile, digest: str | None, refuse: Refuse) -> PredictorManifest:
-    """The manifest of a predictor, of which the database has this digest, or none."""
     fault = "is that of another database, or was altered"
     text = read_verified(MANIFEST_NAME, read, digest, refuse, fault)
     try:
@@ -153,7 +149,6 @@ class KeptAnswer(Frozen):
     low: _Positive
     high: _Positive
     outside: tuple[str, ...]
-    """Reasons why it is an extrapolation, each as a sentence."""
 
     @property
     def error(self) -> float:
@@ -168,9 +163,7 @@ class KeptTrial(Frozen):
     """The trial of one novelty."""
 
     folds: PositiveInt
-    """Folds that were hidden, one after the other."""
     of_folds: PositiveInt
-    """Folds that there are."""
     questions: PositiveInt
     groups: NonNegativeInt
     refused: NonNegativeInt

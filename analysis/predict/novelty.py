@@ -32,7 +32,6 @@ true."""
 POOLED_WITH: Mapping[Novelty, Novelty] = {"model": "family"}
 """Novelties whose intervals are drawn towards those of another where few siblings are known."""
 TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
-"""Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "shape": lambda p: (p.model, p.configuration, p.batch_size, p.length, p.new_tokens, p.threads),
     "range": lambda p: (p.model, p.configuration),
@@ -67,18 +66,15 @@ class Seen:
     """Devices, models and sizes that examples tell something about."""
 
     devices: Mapping[str, int]
-    """The number of examples on each device."""
     extents: Pairs[Hashable, tuple[float, float]]
     """The least and the most arithmetic of each model in each configuration, FLOP."""
     pairs: frozenset[PlainKey]
     models: frozenset[str]
     once: frozenset[str]
-    """Models with a single example."""
     lines: Pairs[Hashable, int]
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
-        """The novelty of a question about this placement."""
         if placement.device.key not in self.devices:
             return "device"
         extent = self.extents.get(HIDDEN["range"](placement))
@@ -201,11 +197,9 @@ class NoveltyWords:
     """The names of a novelty on screens and in charts."""
 
     measured: str
-    """The part of a question that was measured."""
     hidden: str
     """The results that are hidden together, to try such questions."""
     groups: str
-    """The groups that these form."""
     untried: str
     """The reason why no such question can be tried."""
 

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from analysis.predict.calibrated import (
     CalibratedTrees,
-    HalfWidths,
     calibrated_range,
     calibrated_trees,
     pooled_widths,
@@ -15,7 +15,7 @@ from analysis.predict.calibrated import (
 )
 from analysis.predict.effects import EffectSet
 from analysis.predict.examples.placements import Example, Placement, Target
-from analysis.predict.expectation import Expectation, ExpectationFit, effect_set, expectation_fits
+from analysis.predict.expectation import Expectation, effect_set, expectation_fits
 from analysis.predict.features import Domain, domain_of
 from analysis.predict.novelty import (
     ANSWERED_BY,
@@ -35,8 +35,6 @@ UNKNOWN_ERROR = float(np.log(3.0))
 UNKNOWN_DEVICE_ERROR = float(np.log(1.35))
 """The same on a device that nobody measured, where too few others tell it: 90 % of timm's results
 on one of four GPUs lie as near to what the other three tell of it."""
-
-
 _MOST_LOGARITHM = 300.0
 """Only files from elsewhere lead beyond it, and what they say is to have no other effect."""
 
@@ -73,7 +71,6 @@ class TargetPredictor:
     expectations: Mapping[EffectSet, Expectation]
     columns: TreeColumns
     trees: Mapping[Novelty, CalibratedTrees]
-    """By novelty, those that examples could calibrate."""
     domain: Domain
     seen: Seen
     examples: Mapping[str, int]
@@ -81,14 +78,18 @@ class TargetPredictor:
     def predict(self, placements: Sequence[Placement]) -> list[Prediction | NoPrediction]:
         """The answer for each placement; one in a precision that autocast answers is marked."""
         known = [self.answerable(one) for one in placements]
-        return [
-            answer
-            if other is placement or isinstance(answer, NoPrediction)
-            else replace(answer, outside=(_autocast_words(placement, other), *answer.outside))
-            for placement, other, answer in zip(
-                placements, known, self._answers(known), strict=True
-            )
-        ]
+        answers: list[Prediction | NoPrediction] = []
+        for placement, other, answer in zip(placements, known, self._answers(known), strict=True):
+            if other is not placement and isinstance(answer, Prediction):
+                path = " ".join(placement.path)
+                doubt = (
+                    f"nobody measured {placement.precision} on {path}: this rests on autocast"
+                    f" ({other.precision}), which casts weights anew in each layer"
+                )
+                answers.append(replace(answer, outside=(doubt, *answer.outside)))
+            else:
+                answers.append(answer)
+        return answers
 
     def answerable(self, placement: Placement) -> Placement:
         """The placement that answers: the same, or in autocast where only that was measured."""
@@ -115,7 +116,6 @@ class TargetPredictor:
         return next((self.trees[name] for name in wider if name in self.trees), None)
 
     def expectation(self, novelty: Novelty) -> Expectation:
-        """The expectation for questions of that novelty, before trees correct it."""
         calibrated = self.calibration(novelty)
         return self.expectations[effect_set(calibrated.novelty if calibrated else novelty)]
 
@@ -123,44 +123,45 @@ class TargetPredictor:
         calibrated = self.calibration(novelty)
         expected = self.expectation(novelty).at(placements)
         logarithms = expected.logarithms
-        half: Values = np.full(len(placements), _unknown_error(novelty))
+        unknown = UNKNOWN_DEVICE_ERROR if novelty == "device" else UNKNOWN_ERROR
+        half: Values = np.full(len(placements), unknown)
+        doubts: tuple[str, ...] = ()
+        if novelty == "device":
+            doubts = ("nothing was measured on this device",)
+        elif calibrated is None:
+            doubts = ("too little was measured to know the errors of predictions",)
         if calibrated is not None:
             table = self.columns.table(placements, expected, calibrated.novelty)
             share = np.array([self.trees_share(placement) for placement in placements])
             logarithms = logarithms + share * calibrated.corrections(table)
-            half = calibrated.half_widths(table)
-        if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
-            half = self._half_widths(placements, wider)
-        elif (wider := POOLED_WITH.get(novelty)) and wider in self.trees and calibrated:
-            half = self._pooled(placements, calibrated, half, wider)
+            half = self._widths(placements, novelty, calibrated, calibrated.half_widths(table))
         widening = {key: self._widening(key, novelty) for key in {p.device.key for p in placements}}
         half = half * [widening[placement.device.key] for placement in placements]
-        too_little = _too_little(calibrated, novelty)
-        rows = zip(placements, logarithms, half, self._outside(placements, novelty), strict=True)
-        return [
-            self._prediction(placement, logarithm, width, novelty, (*too_little, *sentences))
-            for placement, logarithm, width, sentences in rows
-        ]
+        predictions = []
+        rows = zip(placements, logarithms, half, self.domain.outside(placements), strict=True)
+        for placement, logarithm, width, sentences in rows:
+            ends = (logarithm, logarithm - width, logarithm + width)
+            value, *interval = (self.target.value(bounded_exp(end), placement) for end in ends)
+            outside = (*doubts, *self.seen.sparse_words(placement, novelty), *sentences)
+            predictions.append(Prediction(value, min(interval), max(interval), novelty, outside))
+        return predictions
 
-    def _outside(
-        self, placements: Sequence[Placement], novelty: Novelty
-    ) -> Iterator[tuple[str, ...]]:
-        for placement, sentences in zip(placements, self.domain.outside(placements), strict=True):
-            yield *self.seen.sparse_words(placement, novelty), *sentences
-
-    def _pooled(
+    def _widths(
         self,
         placements: Sequence[Placement],
+        novelty: Novelty,
         calibrated: CalibratedTrees,
-        half: Values,
-        wider: Novelty,
+        own: Values,
     ) -> Values:
-        """The widths, drawn towards those of that novelty where few siblings are known."""
-        if calibrated.pooling is None:
-            return half
+        """Half the widths of intervals: another novelty's, or drawn towards them, where told so."""
+        if (wider := INTERVALS_BY.get(novelty)) and wider in self.trees:
+            return self._half_widths(placements, wider)
+        wider = POOLED_WITH.get(novelty)
+        if wider is None or wider not in self.trees or calibrated.pooling is None:
+            return own
         siblings = siblings_in(self.seen.lines, placements)
         others = self._half_widths(placements, wider)
-        return calibrated.pooling * pooled_widths(half, others, siblings)
+        return calibrated.pooling * pooled_widths(own, others, siblings)
 
     def _widening(self, device: str, novelty: Novelty) -> float:
         """The factor of widths on a device; the first novelty that was tried there tells it."""
@@ -179,43 +180,11 @@ class TargetPredictor:
         device = placement.device.key
         return self.seen.trees_share(device) if device in self.seen.devices else 1.0
 
-    def _prediction(
-        self,
-        placement: Placement,
-        logarithm: float,
-        half: float,
-        novelty: Novelty,
-        outside: tuple[str, ...],
-    ) -> Prediction:
-        ends = (logarithm, logarithm - half, logarithm + half)
-        value, *interval = (self.target.value(bounded_exp(end), placement) for end in ends)
-        return Prediction(value, min(interval), max(interval), novelty, outside)
-
 
 def bounded_exp(logarithm: float) -> float:
     """The number behind a logarithm; one that no device could have stays finite."""
     known = 0.0 if math.isnan(logarithm) else logarithm
     return math.exp(min(max(known, -_MOST_LOGARITHM), _MOST_LOGARITHM))
-
-
-def _autocast_words(placement: Placement, other: Placement) -> str:
-    path = " ".join(placement.path)
-    return (
-        f"nobody measured {placement.precision} on {path}: this rests on autocast"
-        f" ({other.precision}), which casts weights anew in each layer"
-    )
-
-
-def _unknown_error(novelty: Novelty) -> float:
-    return UNKNOWN_DEVICE_ERROR if novelty == "device" else UNKNOWN_ERROR
-
-
-def _too_little(calibrated: CalibratedTrees | None, novelty: Novelty) -> tuple[str, ...]:
-    if novelty == "device":
-        return ("nothing was measured on this device",)
-    if calibrated is None:
-        return ("too little was measured to know the errors of predictions",)
-    return ()
 
 
 LEAST_RESULTS = 5
@@ -230,49 +199,31 @@ def train_target(
     placements = [one.placement for one in examples]
     amounts = np.array([target.amount(one.value, one.placement) for one in examples])
     fits = expectation_fits(placements, amounts, target.quantity)
-    calibration = _Calibration(
-        fits, {name: fit.whole() for name, fit in fits.items()}, tree_columns_of(placements)
-    )
+    expectations = {name: fit.whole() for name, fit in fits.items()}
+    columns = tree_columns_of(placements)
+
+    def half_widths(trees: CalibratedTrees, at: Sequence[Placement]) -> Values:
+        expected = expectations[effect_set(trees.novelty)].at(at)
+        return trees.half_widths(columns.table(at, expected, trees.novelty))
+
+    calibrated: dict[Novelty, CalibratedTrees] = {}
+    pooled_with = {*POOLED_WITH.values()}
+    for novelty in sorted(trained_for(novelties), key=lambda one: one not in pooled_with):
+        fit = fits[effect_set(novelty)]
+        wider = calibrated.get(POOLED_WITH[novelty]) if novelty in POOLED_WITH else None
+        if novelty == "range":
+            trees = calibrated_range(fit, columns, calibrated.get("shape"))
+        else:
+            widths = partial(half_widths, wider) if wider else None
+            trees = calibrated_trees(fit, columns, novelty, widths)
+        if trees is not None:
+            calibrated[novelty] = trees
     return TargetPredictor(
         target=target,
-        expectations=calibration.expectations,
-        columns=calibration.columns,
-        trees=calibration.trees(novelties),
+        expectations=expectations,
+        columns=columns,
+        trees=calibrated,
         domain=domain_of(placements),
         seen=seen_in(placements),
         examples=Counter(one.source for one in examples),
     )
-
-
-@dataclass(frozen=True)
-class _Calibration:
-    """Fits trees for one novelty after the other."""
-
-    fits: Mapping[EffectSet, ExpectationFit]
-    expectations: Mapping[EffectSet, Expectation]
-    columns: TreeColumns
-
-    def trees(self, novelties: Iterable[Novelty]) -> dict[Novelty, CalibratedTrees]:
-        """The trees of these novelties, first those that others' widths are pooled with."""
-        calibrated: dict[Novelty, CalibratedTrees] = {}
-        wider = {*POOLED_WITH.values()}
-        for novelty in sorted(trained_for(novelties), key=lambda one: one not in wider):
-            trees = self._calibrated(novelty, calibrated)
-            if trees is not None:
-                calibrated[novelty] = trees
-        return calibrated
-
-    def _calibrated(
-        self, novelty: Novelty, known: Mapping[Novelty, CalibratedTrees]
-    ) -> CalibratedTrees | None:
-        fit = self.fits[effect_set(novelty)]
-        if novelty == "range":
-            return calibrated_range(fit, self.columns, known.get("shape"))
-        pooled_with = POOLED_WITH.get(novelty)
-        if pooled_with is None or pooled_with not in known:
-            return calibrated_trees(fit, self.columns, novelty)
-        return calibrated_trees(fit, self.columns, novelty, self._half_widths(known[pooled_with]))
-
-    def _half_widths(self, trees: CalibratedTrees) -> HalfWidths:
-        expectation, novelty = self.expectations[effect_set(trees.novelty)], trees.novelty
-        return lambda p: trees.half_widths(self.columns.table(p, expectation.at(p), novelty))

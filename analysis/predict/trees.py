@@ -81,25 +81,11 @@ def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = No
     Examples of a group, such as a model or a family, are alike, so that few groups bear few leaves.
     """
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
-    settings = _settings(len(y), groups)
-    booster = lightgbm.train(settings, data, num_boost_round=rounds or _ROUNDS)
-    return Trees(booster.model_to_string())
-
-
-def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
-    """Trees with LightGBM's own settings, to compare with; `categories` are columns with codes."""
-    settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
-    data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
-    return Trees(lightgbm.train(settings, data).model_to_string())
-
-
-def _settings(examples: int, groups: int) -> dict[str, object]:
-    """LightGBM's parameters for so many examples: its defaults ruin fits of a few hundred."""
-    return {
+    settings = {  # LightGBM's defaults ruin fits of a few hundred examples
         "objective": "regression_l1",
         "learning_rate": 0.15,
         "num_leaves": int(np.clip(groups // 20, 4, 63)),
-        "min_data_in_leaf": int(np.clip(examples // 100, 3, 10)),
+        "min_data_in_leaf": int(np.clip(len(y) // 100, 3, 10)),
         "lambda_l2": 1.0,
         "feature_fraction": 0.5,
         "bagging_fraction": 0.8,
@@ -111,6 +97,15 @@ def _settings(examples: int, groups: int) -> dict[str, object]:
         "force_row_wise": True,
         "verbose": -1,
     }
+    booster = lightgbm.train(settings, data, num_boost_round=rounds or _ROUNDS)
+    return Trees(booster.model_to_string())
+
+
+def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
+    """Trees with LightGBM's own settings, to compare with; `categories` are columns with codes."""
+    settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
+    data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
+    return Trees(lightgbm.train(settings, data).model_to_string())
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,6 @@ class TreeColumns:
     """The columns of a predictor's trees."""
 
     words: tuple[str, ...]
-    """The words of models' names that have a column."""
 
     def names(self, novelty: Novelty) -> tuple[str, ...]:
         effects = (f"effect of {name}" for name in GROUPS[effect_set(novelty)])
@@ -137,7 +131,6 @@ class TreeColumns:
         return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
 
     def _words(self, placements: Sequence[Placement]) -> ValueTable:
-        """1 where the name of a placement's model has a word, else 0; (n, words)."""
         numbers: dict[str, int] = {}
         same = [numbers.setdefault(one.model, len(numbers)) for one in placements]
         held = [{*words_of(model)} for model in numbers]

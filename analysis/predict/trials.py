@@ -35,7 +35,6 @@ class IntervalQuality:
 
     questions: int
     coverage: float
-    """The share of intervals that hold what was measured."""
     half_width: float
     """The median of √(high / low): 1.2 for an interval from a sixth less to a fifth more."""
 
@@ -84,7 +83,6 @@ class PredictionTrial:
 
     answered: tuple[AnsweredQuestion, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
-    """By reason, the questions that were refused."""
 
     @property
     def refusals(self) -> int:

@@ -30,7 +30,6 @@ ObjectionKind: TypeAlias = Literal[
     "not_known",
     "smaller",
 ]
-"""The kind of a reason against a candidate."""
 OBJECTIONS: Mapping[ObjectionKind, str] = {
     "wrong": "outputs or device not right, as measured",
     "failed": "failed, as measured",
@@ -57,7 +56,6 @@ class CandidateMachine:
     key: str
     """The id of the machine with its device; the device's name where nobody knows one."""
     name: str
-    """The device's name."""
     backends: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
     hostname: str | None = None
@@ -172,13 +170,10 @@ def told_apart(one: Figure, other: Figure) -> bool | None:
     grades = [figure.grade or WORST_GRADE for figure in (one, other) if figure.is_measured]
     if len(grades) == 2:
         return shows_difference(ratio, max(grades))
-    if any(figure.interval and grade not in PROMISES for figure, grade in _graded(one, other)):
+    measured = one if one.is_measured else other
+    if measured.is_measured and measured.interval and grades[0] not in PROMISES:
         return False
     return not ratio.low <= 1 <= ratio.high
-
-
-def _graded(*figures: Figure) -> list[tuple[Figure, Grade]]:
-    return [(one, one.grade or WORST_GRADE) for one in figures if one.is_measured]
 
 
 @dataclass(frozen=True)
@@ -193,7 +188,6 @@ class Objective:
     scale: float
     """The metric's customary unit by the base unit of predictions."""
     best: str
-    """The superlative for the first of a ranking."""
     more_is_better: bool = False
 
 

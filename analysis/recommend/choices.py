@@ -32,9 +32,7 @@ class RankedCandidate:
     memory: Figure | None = None
     """Megabytes; None where nobody asked, or nobody knows."""
     chance: SloChance | None = None
-    """The chance to keep the service level; None where nobody asked."""
     price: float | None = None
-    """The price of its device for an hour; None where nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,9 @@ def rank_candidates(
     if not inside:
         first, *rest = extrapolated
         return CandidateRanking(first, (), (), tuple(rest), is_sure=False)
-    measured_first = sorted(inside, key=lambda one: not _is_graded(one.figure))
+    measured_first = sorted(
+        inside, key=lambda one: not (one.figure.is_measured and one.figure.grade in PROMISES)
+    )
     first = next(one for one in measured_first if not _is_beaten(one, inside))
     apart = {id(one): told_apart(first.figure, one.figure) for one in inside if one is not first}
     equals = [one for one in measured_first if apart.get(id(one)) is False]
@@ -87,10 +87,6 @@ def rank_candidates(
         *(first, tuple(equals), tuple(others), tuple(extrapolated)),
         is_sure=all(apart.values()) and bool(apart),
     )
-
-
-def _is_graded(figure: Figure) -> bool:
-    return figure.is_measured and figure.grade in PROMISES
 
 
 def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool:
@@ -129,7 +125,6 @@ class Choice:
 
     question: CellKey
     ranking: CandidateRanking | None
-    """None where nothing is left to choose."""
     left_out: tuple[LeftOutCandidate, ...]
 
 
@@ -152,9 +147,16 @@ def _choice(
     if requirements.largest_batch:
         ranked, smaller = _of_largest_batch(ranked)
         left_out += smaller
-    ranked, of_other_scopes = _of_one_scope(ranked)
-    ranking = rank_candidates(ranked, more_is_better=requirements.objective.more_is_better)
-    return Choice(question, ranking, (*left_out, *of_other_scopes))
+    # Joules of most candidates hold the same; those of another scope are not compared with them.
+    counts = Counter(one.figure.scope for one in ranked)
+    usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
+    for one in ranked:
+        if (scope := one.figure.scope) != usual:
+            reason = Objection("other_scope", f"joules of {scope}, not {usual}")
+            left_out.append(LeftOutCandidate(one.candidate, reason))
+    alike = [one for one in ranked if one.figure.scope == usual]
+    ranking = rank_candidates(alike, more_is_better=requirements.objective.more_is_better)
+    return Choice(question, ranking, tuple(left_out))
 
 
 def _of_largest_batch(
@@ -174,21 +176,6 @@ def _of_largest_batch(
             reason = Objection("smaller", f"batch {batch} fits too")
             smaller.append(LeftOutCandidate(one.candidate, reason))
     return kept, smaller
-
-
-def _of_one_scope(
-    candidates: Sequence[RankedCandidate],
-) -> tuple[list[RankedCandidate], list[LeftOutCandidate]]:
-    """The candidates whose joules hold what those of most of them do, and the others."""
-    counts = Counter(one.figure.scope for one in candidates)
-    usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
-    return [one for one in candidates if one.figure.scope == usual], [
-        LeftOutCandidate(
-            one.candidate, Objection("other_scope", f"joules of {one.figure.scope}, not {usual}")
-        )
-        for one in candidates
-        if one.figure.scope != usual
-    ]
 
 
 def objection_by_level(

@@ -47,7 +47,6 @@ PlacedCell = tuple[CellKey, str]
 
 
 def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMachine, ...]:
-    """The machines with results, those with most of them first."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS key, any_value(r.hardware) AS name, count(*) AS results,
             list(DISTINCT r.backend ORDER BY r.backend) AS backends,
@@ -75,7 +74,11 @@ def measured_values(
     """The value of each cell on each machine: our own, not of grade D, and the newest."""
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
-    for value in sorted(values, key=_worth):
+
+    def worth(value: MetricValue) -> tuple[bool, bool, str]:
+        return not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or "")
+
+    for value in sorted(values, key=worth):
         if value.facts["scenario"] in (None, "single_stream"):
             chosen[key_of_facts(value.facts), machine_key_of(value.facts)] = value
     completed = with_intervals(source, chosen.values(), METRICS[metric])
@@ -83,12 +86,7 @@ def measured_values(
     return {key: by_result[str(value.facts["result_id"])] for key, value in chosen.items()}
 
 
-def _worth(value: MetricValue) -> tuple[bool, bool, str]:
-    return (not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or ""))
-
-
 def machine_key_of(facts: Mapping[str, Any]) -> str:
-    """The key of the machine of a result."""
     return str(facts["hardware_id"] or facts["hardware"])
 
 
@@ -168,7 +166,6 @@ def _cell(row: Mapping[str, Any]) -> Cell | None:
 
 
 def _limit_of(job: str | None) -> int | None:
-    """The memory limit of a job; None where it had none, or nobody kept it."""
     try:
         limit = json.loads(job or "{}").get("limits", {}).get("memory_bytes")
     except (ValueError, AttributeError):
@@ -177,7 +174,6 @@ def _limit_of(job: str | None) -> int | None:
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
-    """The memory of every selected result of a cell, by machine."""
     results: dict[str, list[MemoryResult]] = defaultdict(list)
     for value in metric_values(source, selection, METRICS["memory"]):
         facts = value.facts

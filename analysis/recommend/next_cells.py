@@ -93,7 +93,6 @@ class NextCell:
     """A cell whose measurement is proposed."""
 
     index: int
-    """Its number among the candidates."""
     interval_share: float | None
     """The mean interval of the cells that stay without a measurement, once this one and those
     before it are measured, by the mean interval now; None if no cell stays."""

@@ -55,7 +55,6 @@ class SloChance:
     basis: str
     """The evidence that it rests on, or the reason why it is not known."""
     percentile_s: float | None = None
-    """The percentile as far as it is known."""
 
 
 def parse_service_level(words: str) -> ServiceLevel:
@@ -75,17 +74,13 @@ def parse_service_level(words: str) -> ServiceLevel:
     if unit not in _SECONDS:
         lack = f"{unit!r} is no unit of time" if unit else "the limit has no unit"
         raise UsageError(f"--slo {words}: {lack}", hint=f"units are s, ms and us; {_EXAMPLE}")
-    limit_s = _number(number) * _SECONDS[unit]
+    try:
+        limit_s = float(number) * _SECONDS[unit]
+    except ValueError:
+        limit_s = 0.0
     if not 0 < limit_s < math.inf:
         raise UsageError(f"--slo {words}: {number!r} is no number above 0", hint=_EXAMPLE)
     return ServiceLevel(percentile, limit_s)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,6 @@ class MeasuredDurations:
     percentile_s: float | None
     """The percentile as the record has it; None where its samples do not support it."""
     needed: int | None
-    """Independent iterations that support the percentile."""
 
 
 def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloChance:
@@ -119,7 +113,10 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
         basis = f"{level.percentile} takes {needed} independent iterations, {held}"
         return SloChance(None, basis)
     chance = random.Random(0)  # noqa: S311 - a resample, not a secret
-    factors = _process_factors(durations)
+    factors = [1.0]  # times of fresh processes by that of the measured one, equally likely
+    if len(durations.launches) == 1 and durations.process_spread:
+        normal = NormalDist(0, durations.process_spread)
+        factors = [math.exp(normal.inv_cdf((i + 0.5) / _PROCESSES)) for i in range(_PROCESSES)]
     kept = 0
     per_factor = _RESAMPLES // len(factors)
     for factor in factors:
@@ -132,14 +129,6 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
         kept += sum(_keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor))
     share = kept / (per_factor * len(factors))
     return SloChance(share, f"{count:,} durations", durations.percentile_s)
-
-
-def _process_factors(durations: MeasuredDurations) -> list[float]:
-    """Times of fresh processes by that of the measured one, all equally likely."""
-    if len(durations.launches) > 1 or not durations.process_spread:
-        return [1.0]
-    normal = NormalDist(0, durations.process_spread)
-    return [math.exp(normal.inv_cdf((i + 0.5) / _PROCESSES)) for i in range(_PROCESSES)]
 
 
 @dataclass(frozen=True)
@@ -196,13 +185,11 @@ def predicted_chance(
     room = math.log(level.limit_s * 1e3 / latency_ms.value)
     tail = NormalDist().inv_cdf(level.fraction)
     distances = [tail * math.sqrt(math.log1p(cv**2)) for cv in variations]
-    share = fmean(_below(room - distance, error) for distance in distances)
+    rooms = [room - distance for distance in distances]
+    normal = NormalDist(0, error)
+    share = fmean(normal.cdf(one) if error > 0 else float(one >= 0) for one in rooms)
     percentile_s = latency_ms.value / 1e3 * math.exp(median(distances))
     return SloChance(share, f"the spread of {len(variations)} like cells", percentile_s)
-
-
-def _below(room: float, error: float) -> float:
-    return NormalDist(0, error).cdf(room) if error > 0 else float(room >= 0)
 
 
 def launches_of(durations: Sequence[int], counts: Sequence[int] | None) -> tuple[list[int], ...]:

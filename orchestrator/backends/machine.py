@@ -37,7 +37,6 @@ class Machine:
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
-    """Backends that it lacks, with the reason."""
 
 
 def this_machine(
@@ -98,7 +97,6 @@ def require_stack(
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
 ) -> None:
-    """Make sure that the backend's packages are installed beside the orchestrator."""
     if explanation := why_not_system(backend, catalogue, system):
         raise Unavailable(explanation)
     stack = catalogue[backend].stack

@@ -27,9 +27,7 @@ class HostView(Protocol):
     """A machine that probes look at."""
 
     @property
-    def system(self) -> str:
-        """`sys.platform`."""
-        ...
+    def system(self) -> str: ...
 
     @property
     def machine(self) -> str:
@@ -69,7 +67,6 @@ class Need:
     kind: CheckKind
     ok: bool
     message: str
-    """A description of the thing, or of its absence."""
     remedy: str | None = None
     needed: bool = True
     """True if nothing runs without it; else its absence is a remark."""
@@ -96,7 +93,6 @@ _TOOLKIT = (
 
 
 def probe_cuda(host: HostView, *, in_container: bool) -> Iterator[Need]:
-    """An NVIDIA GPU, its driver, and the way to it."""
     nodes, gpus = host.nodes("/dev/nvidia[0-9]*"), host.ask(_NVIDIA_SMI)
     if gpus:
         yield Need("driver", ok=True, message="; ".join(gpus.splitlines()))
@@ -128,7 +124,6 @@ def _nvidia_runtime(host: HostView) -> Need:
 
 
 def probe_rocm(host: HostView, *, in_container: bool) -> Iterator[Need]:
-    """An AMD GPU and ROCm's part of the kernel."""
     kfd, renderers = host.nodes("/dev/kfd"), host.nodes("/dev/dri/renderD*")
     if kfd:
         yield Need("driver", ok=True, message="/dev/kfd is there")

@@ -73,12 +73,9 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
         request = _request(combination, matrix, sizes)
         values = _values(request)
         tally.count(_point(request, values, sizes[request["model"]], tally.present), values)
-    notes = (
-        *matrix.notes,
-        *tally.notes(),
-        *_useless_excludes(combiner, matrix),
-        *tally.unused(matrix),
-    )
+    useless = (matrix.exclude[position] for position in combiner.useless_excludes)
+    excludes = (f"the exclude entry {{{_named(entry)}}} fits no combination" for entry in useless)
+    notes = (*matrix.notes, *tally.notes(), *excludes, *tally.unused(matrix))
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
     cells = tuple(_cell(point, matrix) for point in waiting)
@@ -116,9 +113,8 @@ def _request(
 ) -> dict[AxisName, Any]:
     """The values that a combination asks for, defaults filled in."""
     if "model" not in combination:
-        named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
         raise MatrixError(
-            f"{matrix.source}: the combination {{{named}}} names no model",
+            f"{matrix.source}: the combination {{{_named(combination)}}} names no model",
             hint="an include entry that fits no combination must name a model of its own",
         )
     model = cast("str", combination["model"])
@@ -179,7 +175,6 @@ class _Tally:
     _differing: dict[str, set[AxisName]] = field(default_factory=dict)
 
     def count(self, point: _Point, request: _Point) -> None:
-        """Count a combination, which may be the first of its cell."""
         model = point[0]
         requested = _conditional(request)
         known = len(self._requests)
@@ -199,7 +194,6 @@ class _Tally:
         return points
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each model of which combinations are the same cell."""
         for model, repeats in self._repeats.items():
             cells = self._cells[model]
             became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
@@ -215,12 +209,8 @@ class _Tally:
                 yield f"no cell knows {axis.name}: that takes {axis.needs}"
 
 
-def _useless_excludes(combiner: Combiner[AxisName], matrix: Matrix) -> Iterator[str]:
-    """A sentence for each `exclude` entry that dropped nothing."""
-    for position in combiner.useless_excludes:
-        entry = matrix.exclude[position]
-        named = ", ".join(f"{axis}: {value}" for axis, value in entry.items())
-        yield f"the exclude entry {{{named}}} fits no combination"
+def _named(entry: Mapping[AxisName, Any]) -> str:
+    return ", ".join(f"{axis}: {value}" for axis, value in entry.items())
 
 
 def _listing(words: Sequence[str]) -> str:
@@ -246,7 +236,6 @@ def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
 
 
 _LOOKED_AT = 10_000
-"""Cells in which the meant word is looked for."""
 
 
 def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
@@ -268,7 +257,8 @@ def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
 def _meant(globs: Sequence[str], cells: Sequence[Cell]) -> list[str]:
     """Globs and words that keep a cell, for those that keep none."""
     ids = [cell.id for cell in cells]
-    parts = {str(part) for cell in cells for part in _parts(cell)}
+    names = ("backend", "runtime", "model", "precision", "mode", "scenario")
+    parts = {str(getattr(cell, name)) for cell in cells for name in names}
     meant: list[str] = []
     for glob in globs:
         if glob.startswith("!") or any(map(Selector([glob]).keeps_id, ids)):
@@ -278,7 +268,3 @@ def _meant(globs: Sequence[str], cells: Sequence[Cell]) -> list[str]:
             meant.append(wider)
         meant += closest(glob.strip("*-").lower(), parts)
     return meant
-
-
-def _parts(cell: Cell) -> tuple[str, ...]:
-    return cell.backend, cell.runtime, cell.model, cell.precision, cell.mode, cell.scenario

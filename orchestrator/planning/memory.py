@@ -130,7 +130,6 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
-    """The least host memory that the cell's process needs at its peak, bytes."""
     weights = known_parameters(model) * _bytes_loaded(cell) * _copies(cell, model)
     return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
 
@@ -180,11 +179,8 @@ def _activations(cell: Cell, model: ModelSpec) -> float:
     tokens = cell.batch_size * tokens_of(cell, model)
     inner = first_number(config, "intermediate_size", "n_inner", "d_ff")
     layer = tokens * (width(config) + inner) * size
-    scores = tokens * words(config) * size if _scores_all(cell, model) else 0.0
+    scores_all = cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
+    scores = tokens * words(config) * size if scores_all else 0.0
     if cell.mode == "training":
         return layer * layers(config) + 2 * scores
     return max(layer, scores)
-
-
-def _scores_all(cell: Cell, model: ModelSpec) -> bool:
-    return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS

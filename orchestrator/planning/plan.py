@@ -19,7 +19,6 @@ from orchestrator.planning.estimate import (
     memory_remarks,
 )
 from orchestrator.planning.expand import (
-    Expansion,
     PlanningProgress,
     counted,
     drained,
@@ -96,12 +95,15 @@ def make_plan(
         MatrixError: the matrix makes an impossible cell.
         NothingToDo: it makes no cell, or the selector keeps none.
     """
+    selector = selector or Selector()
     with _no_garbage_collection():
         expansion = expand(matrix, progress)
         notes, cells = list(expansion.notes), len(expansion.cells)
-        selected = list(_select(expansion, selector or Selector(), notes))
+        selected = [entry for entry in expansion.cells if selector.keeps(entry[0])]
         if not selected:
-            raise nothing_selected(expansion, selector or Selector())
+            raise nothing_selected(expansion, selector)
+        if len(selected) < cells:
+            notes.append(f"--select leaves out {cells - len(selected):,} of {cells:,} cells")
         del expansion
         undecided = counted(drained(selected), "decided", len(selected), progress)
         entries = list(_cut(_decide(undecided, matrix, machine, speeds.measured), limit, notes))
@@ -134,24 +136,20 @@ def _no_garbage_collection() -> Iterator[None]:
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
     late = [
-        entry
+        (entry, limit)
         for entry in entries
-        if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
+        for backend in [entry.cell.backend]
+        for limit in [matrix.limits[backend].timeout_s(matrix.measure[backend])]
+        if entry.estimate_s > limit
     ]
     if late:
-        first = late[0]
-        limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
-        cells = (
-            first.cell.id if len(late) == 1 else f"{len(late):,} cells, such as {first.cell.id},"
-        )
+        first, limit = late[0]
+        name = first.cell.id
+        cells = name if len(late) == 1 else f"{len(late):,} cells, such as {name},"
         yield (
             f"{cells} may take about {format_duration(round(first.estimate_s))}, longer than "
             f"limits.cell_timeout, {format_duration(limit)}"
         )
-
-
-def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
-    return matrix.measure[entry.cell.backend]
 
 
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
@@ -166,19 +164,6 @@ def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
     return plan.model_copy(update={"entries": entries})
 
 
-def _select(
-    expansion: Expansion, selector: Selector, notes: list[str]
-) -> Iterator[tuple[Cell, Reason | None]]:
-    dropped = 0
-    for cell, unsupported in expansion.cells:
-        if selector.keeps(cell):
-            yield cell, unsupported
-        else:
-            dropped += 1
-    if dropped:
-        notes.append(f"--select leaves out {dropped:,} of {len(expansion.cells):,} cells")
-
-
 def _decide(
     cells: Iterable[tuple[Cell, Reason | None]],
     matrix: Matrix,
@@ -186,17 +171,18 @@ def _decide(
     history: "Mapping[str, CellSpeed]",
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
+        model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
         if unsupported:
             yield _skip(cell, "unsupported", unsupported)
-        elif lack := beyond_wasm(cell, matrix.models[cell.model]):
+        elif lack := beyond_wasm(cell, model):
             yield _skip(cell, "unsupported", reason("predicted", cause=lack))
         elif missing := machine.unavailable.get(cell.backend):
             yield _skip(cell, "unavailable", missing)
-        elif lack := _shortage(cell, matrix, machine):
+        elif lack := shortage(cell, model, limits, machine.memory_bytes):
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
         else:
             before = history.get(cell.id) if history else None
-            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+            measure = matrix.measure[cell.backend]
             yield PlannedCell(
                 cell=cell,
                 decision="run",
@@ -230,11 +216,6 @@ def _forecast(
             entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
     pairs = zip(cells, forecasts, strict=True)
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
-
-
-def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> Reason | None:
-    model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
-    return shortage(cell, model, limits, machine.memory_bytes)
 
 
 def _cut(

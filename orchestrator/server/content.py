@@ -1,7 +1,7 @@
 """Everything that the page for one's own device may fetch, by address; there is nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,6 @@ class PageGraph:
     graph: Graph
     folder: Path
     inputs: tuple[PageInput, ...]
-    """Inputs from outside, each once."""
 
 
 PAGE_FOLDER = Path(__file__).with_name("page")
@@ -71,14 +70,24 @@ class ServedContent:
 def page_content(
     graphs: Sequence[PageGraph], runtime: Path = RUNTIME_FOLDER
 ) -> Mapping[str, ServedContent]:
-    """The page, its scripts, the runtime and the graphs' files, by address."""
     if not runtime.is_dir():
         raise UsageError(
             f"the page needs ONNX Runtime Web, which is not in {runtime}",
             hint=f"{how_to_install('browser')} installs it",
         )
-    addresses = {path: f"graphs/{number}" for number, path in enumerate(_graph_files(graphs))}
-    choices = json.dumps(_choices(graphs, addresses)).encode()
+    graph_files = dict.fromkeys(
+        file
+        for graph in graphs
+        for part in graph.graph.parts.values()
+        for file in part.files(graph.folder)
+    )
+    addresses = {path: f"graphs/{number}" for number, path in enumerate(graph_files)}
+    choices = {
+        "version": __version__,
+        "bundles": dict(BUNDLES),
+        "sessions": {backend: web_session_options(backend) for backend in PAGE_BACKENDS},
+        "graphs": [_graph(graph, addresses) for graph in graphs],
+    }
     files = {
         "": PAGE_FOLDER / "index.html",
         "report.css": REPORT_STYLE,
@@ -88,27 +97,8 @@ def page_content(
         **{address: path for path, address in addresses.items()},
     }
     return {
-        _CHOICES: ServedContent("application/json", choices),
+        _CHOICES: ServedContent("application/json", json.dumps(choices).encode()),
         **{address: ServedContent(content_type(path), path) for address, path in files.items()},
-    }
-
-
-def _graph_files(graphs: Sequence[PageGraph]) -> Iterator[Path]:
-    files = (
-        file
-        for graph in graphs
-        for part in graph.graph.parts.values()
-        for file in part.files(graph.folder)
-    )
-    return iter(dict.fromkeys(files))
-
-
-def _choices(graphs: Sequence[PageGraph], addresses: Mapping[Path, str]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "bundles": dict(BUNDLES),
-        "sessions": {backend: web_session_options(backend) for backend in PAGE_BACKENDS},
-        "graphs": [_graph(graph, addresses) for graph in graphs],
     }
 
 
@@ -126,7 +116,15 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
             _part(str(name), part.files(graph.folder), addresses)
             for name, part in graph.graph.parts.items()
         ],
-        "inputs": [_input(tensor) for tensor in graph.inputs],
+        "inputs": [
+            {
+                **{name: getattr(tensor.spec, name) for name in ("name", "kind")},
+                "type": tensor.type,
+                "dims": tensor.dims,
+                **{name: getattr(tensor.spec, name) for name in ("low", "high", "last")},
+            }
+            for tensor in graph.inputs
+        ],
     }
 
 
@@ -136,17 +134,4 @@ def _part(name: str, files: Sequence[Path], addresses: Mapping[Path, str]) -> di
         "name": name,
         "url": addresses[file],
         "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
-    }
-
-
-def _input(tensor: PageInput) -> dict[str, Any]:
-    spec = tensor.spec
-    return {
-        "name": spec.name,
-        "kind": spec.kind,
-        "type": tensor.type,
-        "dims": tensor.dims,
-        "low": spec.low,
-        "high": spec.high,
-        "last": spec.last,
     }

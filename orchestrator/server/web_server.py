@@ -27,7 +27,7 @@ from runner.contract.errors import UsageError
 from runner.contract.web.pages import ISOLATION
 
 _DAYS = 7
-_TIMEOUT_S = 30
+_OPENSSL_S = 30
 _WITHOUT = "`--host 127.0.0.1` needs no certificate, for a browser on this machine"
 
 
@@ -60,28 +60,25 @@ def fingerprint_of(certificate: str) -> str:
 
 
 def _make(openssl: str, host: str, key: Path, file: Path) -> None:
+    try:
+        subject = f"IP:{ipaddress.ip_address(host)}"
+    except ValueError:
+        subject = f"DNS:{host}"
     command = [
         *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
         *("-nodes", "-sha256", "-days", str(_DAYS), "-subj", "/CN=AccelMatrix"),
-        *("-addext", f"subjectAltName={_subject(host)}", "-addext", "extendedKeyUsage=serverAuth"),
+        *("-addext", f"subjectAltName={subject}", "-addext", "extendedKeyUsage=serverAuth"),
         *("-keyout", str(key), "-out", str(file)),
     ]
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=_TIMEOUT_S)
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        message = f"--host {host}: openssl makes no certificate: {lines[-1]}"
+        subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = str(error)
+        if isinstance(error, subprocess.CalledProcessError):
+            lines = error.stderr.decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else "no reason given"
+        message = f"--host {host}: openssl makes no certificate: {reason}"
         raise UsageError(message, hint=_WITHOUT) from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        message = f"--host {host}: openssl makes no certificate: {error}"
-        raise UsageError(message, hint=_WITHOUT) from error
-
-
-def _subject(host: str) -> str:
-    try:
-        return f"IP:{ipaddress.ip_address(host)}"
-    except ValueError:
-        return f"DNS:{host}"
 
 
 LOOPBACK = "127.0.0.1"
@@ -202,7 +199,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._begin(*self._wanted())
 
     def handle(self) -> None:
-        """Answer requests until the browser goes away."""
         with suppress(ssl.SSLError, ConnectionError, TimeoutError):
             super().handle()
 

@@ -362,7 +362,7 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
-    Reader("prices", ("orchestrator.commands.recommend.prices",),
+    Reader("prices", ("orchestrator.commands.recommend.known_candidates",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),

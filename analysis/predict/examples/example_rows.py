@@ -79,16 +79,13 @@ def example_rows(
     samples = {_sample_key(row): work for row in results if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
     for row in results:
-        try:
-            placements.append(reading.placement(row, samples.get(_sample_key(row))))
+        placement = reading.placement(row, samples.get(_sample_key(row)))
+        if isinstance(placement, str):
+            left_out[placement] += 1
+        else:
+            placements.append(placement)
             rows.append(row)
-        except NoExample as reason:
-            left_out[str(reason)] += 1
     return ExampleRows(rows, placements, left_out)
-
-
-class NoExample(Exception):
-    """A result of which no example can be made, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -96,19 +93,19 @@ class _Reading:
     peaks: MachinePeaks
     models: Mapping[str, ModelSpec]
     polynomials: Mapping[str, Polynomials | None]
-    """By the model's id; None for models that nobody counted."""
 
-    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
+    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement | str:
+        """The placement of a result; the reason where no example can be made of it."""
         precision, backend = row["precision"], row["backend"]
         if not (precision and backend and row["runtime"] and row["hardware"]):
-            raise NoExample("the file tells no device, backend, runtime or precision")
+            return "the file tells no device, backend, runtime or precision"
         model = self.models.get(row["model_id"] or "")
         counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
         if counts is None:
-            raise NoExample("nobody counted the model's work")
+            return "nobody counted the model's work"
         device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)
         if device is None:
-            raise NoExample("nobody knows the device's peaks")
+            return "nobody knows the device's peaks"
         name = plain_name(row["model"])
         return Placement(
             model=name,
@@ -173,15 +170,6 @@ def _software(row: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (version, details.get("file_name.layout"))))
 
 
-@dataclass(frozen=True)
-class ChangedRows:
-    """The rows of a database by those that a predictor was trained on."""
-
-    added: int
-    """Rows that came since."""
-    removed: int
-
-
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
     parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
     table = source.arrow(f"""
@@ -191,12 +179,10 @@ def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
     return dict(zip(table["run_id"].to_pylist(), table["rows"].to_pylist(), strict=True))
 
 
-def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
+def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> tuple[int, int]:
+    """The number of rows that came, and of those that went, between two counts of rows by run."""
     changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
-    return ChangedRows(
-        added=sum(change for change in changes if change > 0),
-        removed=-sum(change for change in changes if change < 0),
-    )
+    return sum(one for one in changes if one > 0), -sum(one for one in changes if one < 0)
 
 
 def digest_of_rows(rows: ExampleRows) -> str:

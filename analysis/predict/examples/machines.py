@@ -60,11 +60,9 @@ class NominalDevice(Frozen):
     """The clock at which a processor's rate is meant; null for accelerators."""
     year: PositiveInt | None = None
     source: str
-    """The document with these figures."""
 
     @property
     def memory_bytes(self) -> int | None:
-        """Memory of an accelerator."""
         return None if self.memory_gib is None else round(self.memory_gib * GIB)
 
     def device(self, key: str, name: str, precision: str) -> Device | None:
@@ -74,12 +72,6 @@ class NominalDevice(Frozen):
             return None
         traffic = self.memory_gb_per_s * GIGA
         return Device(key, name, self.kind, rate * TERA, traffic, measured=False)
-
-
-@cache
-def nominal_devices() -> tuple[NominalDevice, ...]:
-    text = (files("analysis.predict.examples") / "devices.json").read_text("utf-8")
-    return tuple(NominalDevice.model_validate(one) for one in json.loads(text)["devices"])
 
 
 @cache
@@ -95,9 +87,11 @@ def nominal_device(name: str) -> NominalDevice | None:
 
 @cache
 def _spellings() -> Mapping[str, NominalDevice]:
+    text = (files("analysis.predict.examples") / "devices.json").read_text("utf-8")
+    devices = [NominalDevice.model_validate(one) for one in json.loads(text)["devices"]]
     return {
         plain_spelling(spelling): device
-        for device in nominal_devices()
+        for device in devices
         for spelling in (device.name, *device.aliases)
     }
 
@@ -112,23 +106,19 @@ class MachinePeaks:
     """The highest peaks that jobs measured, by machine, precision and threads."""
 
     flops_per_s: Mapping[tuple[str, str], float]
-    """By machine and precision."""
     bytes_per_s: Mapping[str, float]
 
     def device(self, name: str, machine: str | None, backend: str, precision: str) -> Device | None:
         """The device in this precision; None where nobody knows its peaks."""
         kind = DEVICE_KINDS.get(backend, "cpu")
-        flops = self._flops(machine, precision)
+        names = (precision, *_STAND_INS.get(precision, ()))
+        peaks = (self.flops_per_s.get((machine or "", one)) for one in names)
+        flops = next(filter(None, peaks), None)
         traffic = self.bytes_per_s.get(machine or "")
         if flops and traffic:
             return Device(machine or name, name, kind, flops, traffic, measured=True)
         nominal = nominal_device(name)
         return nominal.device(machine or nominal.name, name, precision) if nominal else None
-
-    def _flops(self, machine: str | None, precision: str) -> float | None:
-        names = (precision, *_STAND_INS.get(precision, ()))
-        known = (self.flops_per_s.get((machine or "", name)) for name in names)
-        return next((flops for flops in known if flops), None)
 
 
 def machine_peaks(source: ArrowSource) -> MachinePeaks:

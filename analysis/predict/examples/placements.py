@@ -69,7 +69,6 @@ def line_of(model: str) -> str:
 
 
 def architecture_in(config: Mapping[str, Any]) -> str:
-    """The architecture that a configuration names, e.g. `bert`."""
     return str(config.get("model_type") or "unknown")
 
 
@@ -98,12 +97,10 @@ class KnownMachine:
     backends: tuple[str, ...]
     """The backends that were measured on it; those that it could have where none was."""
     devices: Mapping[str, Device]
-    """The device with its peaks, by precision."""
     software: Pairs[tuple[str, str], str]
     """The newest software of each backend and runtime on it."""
     threads: int | None
     memory_bytes: int | None = None
-    """The memory of the accelerator, or of the machine; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,6 @@ class Counts:
     weight_bytes: float
     parameters: float
     depth: float | None = None
-    """Layers one behind the other; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +167,6 @@ class Target:
     quantity: Quantity
     label: str
     unit: str
-    """The base unit of the column."""
     more_is_better: bool = False
 
     def amount(self, value: float, placement: Placement) -> float:
@@ -194,7 +189,6 @@ class ExampleRows:
     rows: Sequence[Mapping[str, Any]]
     placements: Sequence[Placement]
     left_out: Mapping[str, int]
-    """By reason, the results that are no examples."""
 
     def examples(self, target: Target) -> list[Example]:
         return [

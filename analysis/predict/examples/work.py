@@ -59,7 +59,6 @@ def counts_of_cell(
 
 
 def depth_of(config: Mapping[str, Any]) -> float | None:
-    """Layers of all parts of a configuration; None where it names none."""
     return sum(_layers(config)) or None
 
 
@@ -115,7 +114,6 @@ def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | Non
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell | None:
-    """The cell of a row that has the axes of one; None where they are no cell of ours."""
     names = [name for name in Cell.model_fields if name in row]
     try:
         return Cell.model_validate({name: row[name] for name in names})
@@ -173,14 +171,12 @@ class _Size:
 
 
 def _size(config: Mapping[str, Any]) -> _Size | None:
-    """The layers and their width; None where the configuration does not name both."""
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
     return _Size(layers, width) if layers and width else None
 
 
 def _counted_siblings(model: ModelSpec) -> Iterator[tuple[str, Polynomials, _Size]]:
-    """Models of the catalogue with the same architecture, inputs and forward pass."""
     for name, known in catalogue().items():
         polynomials, size = catalogued_polynomials(known), _size(known.config)
         if polynomials and size and _kind(known) == _kind(model):

@@ -78,7 +78,6 @@ def require_models(axes: Mapping[AxisName, Sequence[str]]) -> None:
 
 
 def cells_of_axes(axes: Mapping[AxisName, Sequence[str]]) -> PossibleCells:
-    """All cells of these values, as `bench` would measure them."""
     matrix = bench_matrix(BenchOptions.of_axes(axes), command="predict")
     return PossibleCells(expand(matrix).cells, matrix.models)
 
@@ -169,7 +168,6 @@ def known_counts(model: ModelSpec, results: Path = RESULTS_FOLDER) -> ModelCount
 
 
 def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]:
-    """Gives the work of a model: the catalogue's, or what a job has counted."""
     return lambda model: known_counts(model, results).polynomials
 
 

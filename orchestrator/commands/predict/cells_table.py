@@ -37,7 +37,6 @@ _DEFAULTS: Mapping[str, object] = {
 """Values without options; a backend is named in any case."""
 _OUTSIDE, _REFUSED = "extrapolation", "refused"
 _DOUBT = "?"
-"""The mark of an extrapolation."""
 
 
 def value_columns(target: str) -> tuple[str, str, str, str]:
@@ -149,22 +148,15 @@ def _fields(
     several = len({row["novelty"] for row in rows if "novelty" in row}) > 1
     measured = any(row["measured"] is not None for row in rows)
     doubtful = any(row.get("doubt") for row in rows)
+    doubt = Field("doubt", "?", essential=True, shown=lambda one: _DOUBT if one else "")
     return [
         *(Field(name, fact_heading(name), essential=True, wraps=True) for name in differing),
         Field("predicted", target.label.split()[-1], essential=True),
         Field("interval", "90 %", essential=True, right=True),
-        *([Field("doubt", "?", essential=True, shown=_doubt)] if doubtful else []),
+        *([doubt] if doubtful else []),
         *([Field("measured", essential=True)] if measured else []),
-        *([Field("novelty", "asked about", shown=_novelty_words)] if several else []),
+        *([Field("novelty", "asked about", shown=NOVELTY_WORDS.get)] if several else []),
     ]
-
-
-def _doubt(extrapolates: bool | None) -> str:
-    return _DOUBT if extrapolates else ""
-
-
-def _novelty_words(novelty: str | None) -> str | None:
-    return novelty and NOVELTY_WORDS[novelty]
 
 
 def _notes(answer: PredictedCells, form: str) -> Iterator[str]:
@@ -241,10 +233,7 @@ def _outside(answer: PredictedCells) -> Iterator[str]:
         if (sentences := [*dict.fromkeys(s for known in one.predictions for s in known.outside)])
     ]
     if outside:
-        first, *others = outside[-1]
-        more = len(others)
-        rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
-        yield f"?: {_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
+        yield _reasons(f"?: {_OUTSIDE}", len(outside), answer, outside[-1])
 
 
 def _refused(answer: PredictedCells) -> Iterator[str]:
@@ -255,15 +244,17 @@ def _refused(answer: PredictedCells) -> Iterator[str]:
         if isinstance(reply, NoPrediction)
     )
     if refused:
-        (first, _), *others = refused.most_common()
-        more = f" (and {len(others)} more {plural(len(others), 'reason')})" if others else ""
         cells = sum(len(one.predictions) < len(one.answers) for one in answer.cells)
-        yield f"{_REFUSED}{_of(cells, answer)}: {first}{more}"
+        reasons = [reason for reason, _ in refused.most_common()]
+        yield _reasons(_REFUSED, cells, answer, reasons)
 
 
-def _of(count: int, answer: PredictedCells) -> str:
-    total = len(answer.cells)
-    return f", {count:,} of {total:,}" if total > 1 else ""
+def _reasons(label: str, count: int, answer: PredictedCells, reasons: Sequence[str]) -> str:
+    """The number of cells with the first of several reasons."""
+    total, more = len(answer.cells), len(reasons) - 1
+    of = f", {count:,} of {total:,}" if total > 1 else ""
+    rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
+    return f"{label}{of}: {reasons[0]}{rest}"
 
 
 def _next(answer: PredictedCells) -> str:
@@ -271,12 +262,13 @@ def _next(answer: PredictedCells) -> str:
         return later[0]
     words = ["orchestrator", "bench"]
     unknown = [one for one in answer.cells if not one.measured]
+    is_usual = all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in answer.cells)
     for name in PREDICTED_NAMES:
         values = dict.fromkeys(getattr(one.cell, name) for one in unknown or answer.cells)
         values.pop(None, None)
         if name == "model" and answer.named_models:
             values = dict.fromkeys(answer.named_models)
-        if name == "runtime" and _are_usual(answer.cells):
+        if name == "runtime" and is_usual:
             continue
         if values and [*values] != [_DEFAULTS.get(name)]:
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
@@ -285,7 +277,3 @@ def _next(answer: PredictedCells) -> str:
     there = f", on {next(iter(devices))}" if len(devices) == 1 else ""
     verb = "measures them" if unknown else "measures them again"
     return f"next{there}: `{shlex.join([*words, *where])}` {verb}"
-
-
-def _are_usual(cells: Sequence[PredictedCell]) -> bool:
-    return all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in cells)

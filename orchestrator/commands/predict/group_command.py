@@ -1,5 +1,6 @@
 """`predict`: what was not measured, from what was."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -38,9 +39,11 @@ class TrainCommand(SheetOutput, DatabaseChoice, Command):
         from orchestrator.commands.predict.training import train_predictor
         from orchestrator.commands.predict.words import predictor_chart, trained_sheet
 
-        trained = train_predictor(path, self.source, note, self.results)
-        self.draw(lambda: predictor_chart(trained.manifest))
-        self.show(trained_sheet(trained))
+        began = time.monotonic()
+        predictor = train_predictor(path, self.source, note, self.results)
+        seconds = time.monotonic() - began
+        self.draw(lambda: predictor_chart(predictor.manifest))
+        self.show(trained_sheet(predictor, seconds))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,7 @@ class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
         path = self.database_file
         self.require(path)
         from analysis.predict.examples.placements import PREDICTION_TARGETS
-        from orchestrator.commands.predict.evaluation import evaluate_predictions, evaluation_sheet
+        from orchestrator.commands.predict.training import evaluate_predictions, evaluation_sheet
 
         names = self.target or [*PREDICTION_TARGETS]
         report = evaluate_predictions(
@@ -101,7 +104,7 @@ class PredictMatrix(PredictionOptions, Command):
 
     def execute(self) -> None:
         from orchestrator.commands.predict.cells import CellsAsked
-        from orchestrator.commands.predict.matrix import (
+        from orchestrator.commands.predict.questions import (
             matrix_lines,
             matrix_summary,
             predict_matrix,

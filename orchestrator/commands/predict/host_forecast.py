@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,14 +27,11 @@ def find_forecast(database: Path) -> CellForecasts | None:
         return None
     from orchestrator.commands.predict.stored_predictor import predictor_folder
 
-    return partial(_forecasts, database) if predictor_folder(database).is_dir() else None
+    def forecast(cells: Sequence[Cell], models: Mapping[str, ModelSpec]) -> list[CellForecast]:
+        known = host_forecast(database)
+        return known(cells, models) if known else [CellForecast()] * len(cells)
 
-
-def _forecasts(
-    database: Path, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
-) -> list[CellForecast]:
-    forecast = host_forecast(database)
-    return forecast(cells, models) if forecast else [CellForecast()] * len(cells)
+    return forecast if predictor_folder(database).is_dir() else None
 
 
 def host_forecast(database: Path) -> "HostForecast | None":
@@ -63,7 +59,6 @@ class HostForecast:
 
     forecaster: "Forecaster"
     machines: Mapping[str, "KnownMachine"]
-    """By backend, what the predictor knows of this machine."""
 
     def __call__(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]

@@ -29,7 +29,6 @@ SourceOption = Annotated[
 
 
 def _target_names(given: list[str] | None) -> list[str]:
-    """The targets that the option names; empty for the usual one."""
     if not given:
         return []
     from analysis.predict.examples.placements import PREDICTION_TARGETS

@@ -1,9 +1,12 @@
-"""Questions to a database's predictor, and the answers to those about cells."""
+"""Questions to a database's predictor about cells, by options or a matrix file, and the answers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from analysis.predict.examples.example_rows import measured_targets
 from analysis.predict.examples.machines import find_machine, machine_of_data_sheet
@@ -21,16 +24,25 @@ from orchestrator.commands.predict.cells import (
     require_models,
     unheard_notice,
 )
+from orchestrator.commands.predict.cells_table import TRUST_COLUMNS, predicted_rows, value_columns
+from orchestrator.commands.predict.question import PREDICTED_AXES
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
+from orchestrator.commands.predict.words import later_words, source_words
+from orchestrator.matrix import load_matrix
+from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.words.reasons import reason_text
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.formats import save_answer
 from orchestrator.store.store import Store
+from orchestrator.system.text import plural
 from runner.contract.axes import AxisName
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Selector
 from runner.contract.errors import NothingToDo, UsageError, suggest
 from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
+
 
 ALL_TARGETS = "all"
 _USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
@@ -104,7 +116,6 @@ class Consultation:
         return cells
 
     def _other_targets(self, possible: PossibleCells) -> list[str]:
-        """The targets that were not asked about, and of which something can be predicted."""
         others = [name for name in self.predictor.manifest.targets if name not in self.targets]
         forecaster = self.predictor.forecaster(others)
         cells = forecast_cells(forecaster, possible, others, self.machine)
@@ -149,7 +160,6 @@ def forecast_cells(
     targets: Sequence[str],
     machine: KnownMachine | None = None,
 ) -> tuple[PredictedCell, ...]:
-    """The predictions of each cell, on this machine or on the best known one of its backend."""
     placed = [
         (cell, chosen, _refusal(cell, reason, chosen, possible))
         for cell, reason in possible.cells
@@ -221,7 +231,6 @@ def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[
 
 
 def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | None:
-    """The machine of that name, or the device of a data sheet; None if no name is given."""
     if name is None:
         return None
     machine = find_machine(name, forecaster.machines)
@@ -237,7 +246,6 @@ def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | 
 
 
 def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
-    """The error where every cell is refused, with other targets that would be answered."""
     reasons = Counter(
         answer.reason
         for one in cells
@@ -257,3 +265,79 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
         hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
         " measures what it lacks",
     )
+
+
+_BATCH_ROWS = 65_536
+_NUMBERS = ("size", "count")
+_MOST_REASONS = 3
+
+
+def predict_matrix(
+    path: Path, question: CellsAsked, overrides: Sequence[str], select: Sequence[str]
+) -> PredictedCells:
+    matrix, selector = load_matrix(path, overrides), Selector(select)
+    expansion = expand(matrix)
+    kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
+    if not kept:
+        raise nothing_selected(expansion, selector)
+    return predict_possible(question, lambda _: PossibleCells(kept, matrix.models))
+
+
+def save_predictions(answer: PredictedCells, form: str, output: Path) -> None:
+    """Write predictions into a file of this format, whole or not at all."""
+    names = {
+        axis.name: pa.int64() if axis.kind in _NUMBERS else pa.string() for axis in PREDICTED_AXES
+    }
+    values = [column for target in answer.targets for column in value_columns(target)]
+    schema = pa.schema(
+        [
+            *names.items(),
+            ("hardware", pa.string()),
+            *((column, pa.float64()) for column in values),
+            *zip(TRUST_COLUMNS, (pa.string(), pa.bool_(), pa.string()), strict=True),
+        ]
+    )
+    rows = [*predicted_rows(answer.cells, answer.targets)]
+    columns = [
+        pa.array((row[name] for row in rows), schema.field(name).type, size=len(rows))
+        for name in schema.names
+    ]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    save_answer(Answer(schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
+
+
+def matrix_summary(answer: PredictedCells, output: Path) -> dict[str, Any]:
+    """The numbers of cells in a file of predictions, as JSON has them."""
+    refused = Counter(
+        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
+        for cell in answer.cells
+        if not cell.predictions
+    )
+    return {
+        "output": str(output),
+        "cells": len(answer.cells),
+        "predicted": len(answer.cells) - refused.total(),
+        "extrapolated": sum(
+            any(one.extrapolates for one in cell.predictions) for cell in answer.cells
+        ),
+        "refused": dict(refused.most_common()),
+        "targets": answer.targets,
+        "added_since": answer.predictor.added,
+    }
+
+
+def matrix_lines(answer: PredictedCells, summary: Mapping[str, Any]) -> Iterator[str]:
+    """The same in words, and what the predictions rest on."""
+    total, reasons = summary["cells"], summary["refused"]
+    yield (
+        f"{summary['output']}: {total:,} {plural(total, 'cell')}: {summary['predicted']:,}"
+        f" predicted, {summary['extrapolated']:,} of them by extrapolation;"
+        f" {sum(reasons.values()):,} refused"
+    )
+    for reason, count in [*reasons.items()][:_MOST_REASONS]:
+        yield f"refused {count:,}: {reason}"
+    more = len(reasons) - _MOST_REASONS
+    if more > 0:
+        yield f"… and {more} more {plural(more, 'reason')}, which the column `reason` has"
+    yield f"rests on {source_words(answer.predictor.manifest.examples)}"
+    yield from later_words(answer.predictor)

@@ -74,7 +74,6 @@ class ReadyForecaster:
     forecaster: "Forecaster | None" = None
     added: int = 0
     refusal: str | None = None
-    """The reason why what was trained cannot be used."""
 
 
 def predictor_folder(database: Path) -> Path:
@@ -94,7 +93,8 @@ def evaluation_command(database: Path, sources: Sources) -> str:
 def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Path:
     """Write a predictor's files, whole or not at all, and bind it to the database by its digest."""
     folder = predictor_folder(database)
-    if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
+    is_empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not (is_empty or (folder / MANIFEST_NAME).is_file()):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
     from orchestrator.store.query.accepted import bind_predictor
 
@@ -125,11 +125,12 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
         )
-    changed = changed_rows(manifest.rows, rows_by_run(source, imported=manifest.sources == "all"))
-    if changed.removed:
+    now = rows_by_run(source, imported=manifest.sources == "all")
+    added, removed = changed_rows(manifest.rows, now)
+    if removed:
         total = sum(manifest.rows.values())
-        raise refuse(f"{changed.removed:,} of the {total:,} results that it rests on are gone")
-    return StoredPredictor(database, manifest, changed.added)
+        raise refuse(f"{removed:,} of the {total:,} results that it rests on are gone")
+    return StoredPredictor(database, manifest, added)
 
 
 def look_into_predictor(database: Path) -> StoredPredictor:
@@ -179,10 +180,6 @@ def _refused(database: Path, fault: str) -> StoreError:
     )
 
 
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
-
-
 def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
     """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
 
@@ -206,7 +203,6 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
 
 
 def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
-    """The evaluation that is kept beside a predictor; None where there is none of its results."""
     try:
         evaluation = parse_evaluation(plain_text(predictor.folder / EVALUATION_NAME))
     except FileNotFoundError:

@@ -14,8 +14,11 @@ from analysis.results.source import ArrowSource, text
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.options.bench_matrix import named_models
 from orchestrator.commands.predict.stored_predictor import ReadyForecaster, ready_forecaster
-from orchestrator.commands.recommend.known_candidates import CandidateKnowledge
-from orchestrator.commands.recommend.prices import PriceList, read_prices
+from orchestrator.commands.recommend.known_candidates import (
+    CandidateKnowledge,
+    PriceList,
+    read_prices,
+)
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.screen.words.reasons import reason_text
@@ -116,7 +119,6 @@ class RecommendationRequest:
     prices: Path | None = None
     hardware: Sequence[str] = ()
     imported: bool = False
-    """True if results that others measured count too."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +131,11 @@ class Recommendation:
     """One for each model at each length that is asked about, in their order."""
     machines: tuple[CandidateMachine, ...]
     matrix: Matrix
-    """The candidates as a matrix, with their models."""
     words: Mapping[str, str]
     """The word that each model was named by, where that is not its name."""
     prices: PriceList | None = None
     ready: ReadyForecaster = field(default_factory=ReadyForecaster)
     notes: tuple[str, ...] = ()
-    """Sentences about what was asked and is not here."""
 
     @property
     def examples(self) -> Mapping[str, int]:
@@ -148,7 +148,6 @@ class Recommendation:
 def recommend_cells(
     request: RecommendationRequest, load: LoadForecaster = ready_forecaster
 ) -> Recommendation:
-    """Rank all candidates that the database and its predictor know something about."""
     objective = _objective(request)
     prices = read_prices(request.prices) if request.prices else None
     requirements = Requirements(

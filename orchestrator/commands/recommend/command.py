@@ -52,7 +52,6 @@ _Objective = Literal["latency", "throughput", "memory", "energy", "cost"]
 _Format = Literal["table", "markdown", "csv", "json", "html", "matrix"]
 _Unit = Literal["cell", "second"]
 _NO_CHOICE = ("scenario", "target_qps", "slo_ms", "workers", "training_precision")
-"""Axes that nothing is recommended for."""
 _HELP: Mapping[AxisName, str] = {
     "backend": "Only these hardware paths.  [default: those with results]",
     "runtime": "Only these runtimes.  [default: all of a backend]",
@@ -251,8 +250,11 @@ class RecommendCommand(
         """Show the cells of a matrix to measure next; beside a matrix in a file, the table too."""
         from orchestrator.commands.measure.plan_words import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.recommend.next_cells import propose_next
-        from orchestrator.commands.recommend.next_sheet import next_sheet, proposed_matrix_text
+        from orchestrator.commands.recommend.next_cells import (
+            next_sheet,
+            propose_next,
+            proposed_matrix_text,
+        )
         from orchestrator.running.options import RunOptions
 
         request = PlanRequest(

@@ -1,9 +1,12 @@
-"""Known candidates: what a database, a predictor and a file of prices tell of cells on machines."""
+"""Known candidates: what a database, a predictor and prices tell of cells on machines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import ConfigDict, Field, PositiveFloat, ValidationError
 
 from analysis.compare.values import MetricValue
 from analysis.predict.novelty import NAMED_NOVELTIES
@@ -47,12 +50,77 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
-from orchestrator.commands.recommend.prices import PriceList
+from orchestrator.system.plain_data import Location
+from orchestrator.system.problems import Problem, problems_in, raise_problems
+from orchestrator.system.yaml_file import read_source
+from runner.contract.axes import Backend
+from runner.contract.cell import Frozen
+from runner.contract.errors import suggest
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
+
+
+_HINT = (
+    "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
+    " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"
+)
+
+
+class Price(Frozen):
+    """The price of one device."""
+
+    model_config = ConfigDict(strict=True)
+
+    per_hour: Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+
+
+class PriceList(Frozen):
+    """The prices of devices, by their names and by backends."""
+
+    model_config = ConfigDict(strict=True)
+
+    currency: Annotated[str, Field(min_length=1, max_length=10)]
+    """The currency of all prices, e.g. EUR; it is printed and never converted."""
+    hardware: dict[str, Price] = Field(default_factory=dict)
+    """Prices by a device's name; they go before those of its backend."""
+    backends: dict[Backend, Price] = Field(default_factory=dict)
+    """Prices by backend, for all devices without one of their own."""
+
+    def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
+        """The price of a device of any of these names for an hour; None where the file has none."""
+        known = {name.casefold(): price for name, price in self.hardware.items()}
+        own = (known.get(name.casefold()) for name in names)
+        price = next(filter(None, own), None) or self.backends.get(backend)
+        return price.per_hour if price else None
+
+    def unused(self, names: Sequence[str]) -> list[str]:
+        known = {name.casefold() for name in names}
+        return [
+            f"hardware {name!r} is none of the devices here{suggest(name, names)}"
+            for name in self.hardware
+            if name.casefold() not in known
+        ]
+
+
+def read_prices(path: Path) -> PriceList:
+    source = read_source(path)
+    if source.data is None:
+        raise_problems(source, [Problem((), "is empty")], _HINT)
+    try:
+        prices = PriceList.model_validate(source.data)
+    except ValidationError as error:
+        raise_problems(source, problems_in(error, _keys_at), _HINT)
+        raise
+    if not (prices.hardware or prices.backends):
+        raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
+    return prices
+
+
+def _keys_at(path: Location) -> Iterable[str]:
+    return Price.model_fields if len(path) == 2 else PriceList.model_fields
 
 
 LEAST_GROUPS = 10
@@ -69,7 +137,6 @@ class CandidateKnowledge:
     requirements: Requirements
     results: ArrowSource
     selection: Selection
-    """The results of the models that are asked about."""
     like: Selection
     """Results of any model, whose durations vary like those of a predicted cell."""
     models: Mapping[str, ModelSpec]
@@ -110,7 +177,6 @@ class CandidateKnowledge:
 
     @cached_property
     def _values(self) -> Mapping[str, Mapping[PlacedCell, MetricValue]]:
-        """What was measured, by metric."""
         level = {_LATENCY.metric} if self.requirements.level else set()
         metrics = {self.requirements.objective.metric, _MEMORY.metric} | level
         return {name: measured_values(self.results, self.selection, name) for name in metrics}

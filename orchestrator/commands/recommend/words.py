@@ -138,7 +138,6 @@ def _short(one: RankedCandidate, *, several: bool) -> str:
 
 
 def none_left_words(choice: Choice) -> str:
-    """The sentence where nothing is recommended, with the reasons by their number."""
     counts = Counter(one.objection.kind for one in choice.left_out)
     reasons = ", ".join(
         f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
@@ -243,7 +242,7 @@ def matrix_text(answer: Recommendation) -> str:
 
 def _entry(cell: Cell, words: Mapping[str, str]) -> dict[str, Any]:
     """A combination of its own: what a cell has, without what every cell has."""
-    entry = {
+    entry: dict[str, Any] = {
         name: value
         for name in AXIS_NAMES
         if (value := getattr(cell, name)) is not None and value != _USUAL.get(name)
