@@ -7,7 +7,7 @@ towards 0 the more, the fewer examples tell it, and one that nobody has seen is 
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -186,54 +186,35 @@ class Design:
 
 
 def design_of(placements: Sequence[Placement], chosen: EffectSet) -> Design:
+    """The columns of a set for these placements: a level and slopes for each value of a group."""
+    from analysis.statistics.solvers import sparse
+
     raw = features(placements)
     known = np.where(np.isnan(raw).all(axis=0), 0.0, raw)
     means, scales = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
     scales[scales < _CONSTANT] = 1.0
-    builder = _Builder(standardised(raw, means, scales))
+    z = standardised(raw, means, scales)
+    rows, places, values = list[Places](), list[Places](), list[Values]()
+    columns, scale, groups = list[tuple[str, Hashable, int]](), list[float](), list[int]()
     for number, (name, group) in enumerate(GROUPS[chosen].items()):
-        builder.add(number, name, group, placements)
-    return builder.design(chosen, tuple(means.tolist()), tuple(scales.tolist()))
-
-
-@dataclass
-class _Builder:
-    """Collects columns, group by group."""
-
-    z: ValueTable
-    rows: list[Places] = field(default_factory=list)
-    places: list[Places] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
-    columns: list[tuple[str, Hashable, int]] = field(default_factory=list)
-    scale: list[float] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)
-
-    def add(
-        self, number: int, name: str, group: EffectGroup, placements: Sequence[Placement]
-    ) -> None:
         of_each = [tuple(group.keys(placement)) for placement in placements]
         keys = {key: nth for nth, key in enumerate(dict.fromkeys(chain.from_iterable(of_each)))}
-        rows = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
+        own = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
         codes = np.array([keys[key] for key in chain.from_iterable(of_each)])
         slopes = slope_places(group)
         penalties = [group.penalty, *[group.penalty * SLOPE_PENALTY] * len(slopes)]
         factors = [1 / math.sqrt(penalty) for penalty in penalties]
         for nth, factor in enumerate(factors):
-            values = self.z[rows, slopes[nth - 1]] if nth else np.ones(len(rows))
-            self.rows.append(rows)
-            self.places.append(len(self.columns) + codes * len(factors) + nth)
-            self.values.append(values * factor)
-        self.columns += [(name, key, nth) for key in keys for nth in range(len(factors))]
-        self.scale += factors * len(keys)
-        self.groups += [number] * (len(keys) * len(factors))
-
-    def design(
-        self, chosen: EffectSet, means: tuple[float, ...], scales: tuple[float, ...]
-    ) -> Design:
-        from analysis.statistics.solvers import sparse
-
-        indices = (np.concatenate(self.rows), np.concatenate(self.places))
-        shape = (len(self.z), len(self.columns))
-        matrix = sparse.csr_matrix((np.concatenate(self.values), indices), shape=shape)
-        columns, groups = tuple(self.columns), np.array(self.groups)
-        return Design(chosen, matrix, columns, np.array(self.scale), means, scales, groups)
+            rows.append(own)
+            places.append(len(columns) + codes * len(factors) + nth)
+            values.append((z[own, slopes[nth - 1]] if nth else np.ones(len(own))) * factor)
+        columns += [(name, key, nth) for key in keys for nth in range(len(factors))]
+        scale += factors * len(keys)
+        groups += [number] * (len(keys) * len(factors))
+    indices = (np.concatenate(rows), np.concatenate(places))
+    shape = (len(z), len(columns))
+    matrix = sparse.csr_matrix((np.concatenate(values), indices), shape=shape)
+    return Design(
+        *(chosen, matrix, tuple(columns), np.array(scale)),
+        *(tuple(means.tolist()), tuple(scales.tolist()), np.array(groups)),
+    )

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -202,16 +203,10 @@ def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
     return KeptTrial(
         folds=tried.folds[0],
         of_folds=tried.folds[1],
-        questions=accuracy.questions,
         groups=tried.groups,
         refused=trial.refusals,
         extrapolations=trial.marked,
-        mape=accuracy.mape,
-        median_ape=accuracy.median_ape,
-        within_tenth=accuracy.within_tenth,
-        bias=accuracy.bias,
-        coverage=intervals.coverage,
-        half_width=intervals.half_width,
+        **(asdict(intervals) | asdict(accuracy)),
         baselines={name: one.mape for name, one in trial.baselines.items()},
         answers=tuple(answers[number] for number in sorted(drawn.tolist())),
         misses=tuple(sorted(answers, key=lambda one: -one.error)[:MOST_MISSES]),
@@ -220,15 +215,10 @@ def kept_trial(tried: "NoveltyTrial") -> KeptTrial | None:
 
 def kept_answer(one: "AnsweredQuestion") -> KeptAnswer:
     placement, prediction = one.example.placement, one.prediction
+    names = ("model", "backend", "runtime", "precision", "mode", "batch_size", "length")
     return KeptAnswer(
-        model=placement.model,
+        **{name: getattr(placement, name) for name in names},
         device=placement.device.name,
-        backend=placement.backend,
-        runtime=placement.runtime,
-        precision=placement.precision,
-        mode=placement.mode,
-        batch_size=placement.batch_size,
-        length=placement.length,
         measured=one.example.value,
         predicted=prediction.value,
         low=prediction.low,

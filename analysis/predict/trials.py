@@ -1,6 +1,4 @@
-"""Trials: predictions of examples that the predictor did not know, with their errors and those
-of baselines.
-"""
+"""Trials: predictions of examples that the predictor did not know, with errors and baselines."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -145,7 +143,17 @@ def run_trial(
         for example, answer in zip(hidden, answers, strict=True)
         if isinstance(answer, Prediction)
     ]
-    return PredictionTrial(_answered(target, examples, pairs), refused)
+    questions = [example.placement for example, _ in pairs]
+    baselines = {
+        name: baseline(target, examples, questions).tolist()
+        for name, baseline in PREDICTION_BASELINES.items()
+        if pairs
+    }
+    answered = [
+        AnsweredQuestion(*pair, {name: values[row] for name, values in baselines.items()})
+        for row, pair in enumerate(pairs)
+    ]
+    return PredictionTrial(tuple(answered), refused)
 
 
 @dataclass(frozen=True)
@@ -180,19 +188,3 @@ def joined(trials: Iterable[PredictionTrial]) -> PredictionTrial:
     for part in parts:
         refused.update(part.refused)
     return PredictionTrial(tuple(one for part in parts for one in part.answered), refused)
-
-
-def _answered(
-    target: Target, examples: Sequence[Example], pairs: Sequence[tuple[Example, Prediction]]
-) -> tuple[AnsweredQuestion, ...]:
-    if not pairs:
-        return ()
-    placements = [example.placement for example, _ in pairs]
-    by_name = {
-        name: baseline(target, examples, placements).tolist()
-        for name, baseline in PREDICTION_BASELINES.items()
-    }
-    return tuple(
-        AnsweredQuestion(example, prediction, {name: by_name[name][row] for name in by_name})
-        for row, (example, prediction) in enumerate(pairs)
-    )

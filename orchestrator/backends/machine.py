@@ -1,31 +1,26 @@
 """This machine: its memory and devices, the installed stacks, and the backends that it lacks."""
 
-import grp
-import os
 import platform
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
+from orchestrator.backends.probes import ThisHost
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
 from runner.contract.reasons import Reason, reason
-from runner.contract.variables import python_environment
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
 
 MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
-PATIENCE_S = 5.0
 _TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
@@ -119,56 +114,3 @@ def why_not_system(
     here = _SYSTEM_NAMES.get(system, system)
     names = " or ".join(_SYSTEM_NAMES.get(name, name) for name in spec.systems)
     return reason("other_system", backend=backend, systems=names, here=here)
-
-
-class ThisHost:
-    """The machine that this process runs on."""
-
-    system = sys.platform
-    machine = platform.machine()
-
-    def nodes(self, pattern: str) -> list[str]:
-        return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
-
-    def may_use(self, node: str) -> bool:
-        return os.access(node, os.R_OK | os.W_OK)
-
-    def group_of(self, node: str) -> str:
-        number = Path(node).stat().st_gid
-        try:
-            return grp.getgrgid(number).gr_name
-        except KeyError:
-            return str(number)
-
-    def version(self, distribution: str) -> str | None:
-        from importlib import metadata
-
-        try:
-            return metadata.version(distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
-    def ask(self, command: Sequence[str]) -> str | None:
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_S,
-                check=False,
-                env=python_environment(),
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    def engine(self) -> Mapping[str, object]:
-        from orchestrator.system.engine import (
-            connect_engine,  # the docker SDK takes 0.2 s to import
-        )
-
-        client = connect_engine()
-        try:
-            return dict(client.info())
-        finally:
-            client.close()

@@ -143,44 +143,36 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
     times the width. That is right for layers of one shape and a guess for others, so predictions
     that rest on it are marked as extrapolations.
     """
-    size = _size(model.config)
-    known = [*_counted_siblings(model)] if size else []
+    size, kind = _size(model.config), _kind(model)
+    known = [
+        (name, polynomials, other)
+        for name, one in catalogue().items()
+        if _kind(one) == kind
+        and (polynomials := catalogued_polynomials(one))
+        and (other := _size(one.config))
+    ]
     if size is None or not known:
         return None
-    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(size.ratio(one[2]))))
-    scaled = {name: size.scaled(name, value, other) for name, value in polynomials.items()}
+    layers, width = size
+
+    def ratio(other: tuple[float, float]) -> float:
+        return layers * width**2 / (other[0] * other[1] ** 2)
+
+    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(ratio(one[2]))))
+    scaled = {}
+    for name, polynomial in polynomials.items():
+        factor = 1.0 if name in _UNSCALED else ratio(other)
+        if not name.endswith((*_UNSCALED, *_BY_SQUARE)):
+            factor *= other[1] / width
+        scaled[name] = {term: value * factor for term, value in polynomial.items()}
     return SiblingWork(sibling, scaled)
 
 
-@dataclass(frozen=True)
-class _Size:
-    layers: float
-    width: float
-
-    def ratio(self, other: "_Size") -> float:
-        return self.layers * self.width**2 / (other.layers * other.width**2)
-
-    def scaled(
-        self, name: str, polynomial: Mapping[str, float], other: "_Size"
-    ) -> dict[str, float]:
-        factor = 1.0
-        if name not in _UNSCALED:
-            factor = self.ratio(other)
-            factor *= 1.0 if name.endswith(_BY_SQUARE) else other.width / self.width
-        return {term: value * factor for term, value in polynomial.items()}
-
-
-def _size(config: Mapping[str, Any]) -> _Size | None:
+def _size(config: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The number of layers, and their width."""
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
-    return _Size(layers, width) if layers and width else None
-
-
-def _counted_siblings(model: ModelSpec) -> Iterator[tuple[str, Polynomials, _Size]]:
-    for name, known in catalogue().items():
-        polynomials, size = catalogued_polynomials(known), _size(known.config)
-        if polynomials and size and _kind(known) == _kind(model):
-            yield name, polynomials, size
+    return (layers, width) if layers and width else None
 
 
 def _kind(model: ModelSpec) -> tuple[object, ...]:

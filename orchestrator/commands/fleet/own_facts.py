@@ -8,7 +8,8 @@ from pathlib import Path
 
 import runner
 from orchestrator.backends.catalogue import LauncherName, real_backends
-from orchestrator.backends.machine import ThisHost, host_facts, this_machine
+from orchestrator.backends.machine import host_facts, this_machine
+from orchestrator.backends.probes import ThisHost
 from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.settings import ImageSettings

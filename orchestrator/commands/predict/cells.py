@@ -49,10 +49,6 @@ class CellsAsked:
     """The name of a machine or a device; None for the best known one of each backend."""
     targets: tuple[str, ...] = ()
 
-    @property
-    def names_a_path(self) -> bool:
-        return bool(self.axes.get("backend") or self.axes.get("runtime"))
-
 
 @dataclass(frozen=True)
 class PossibleCells:

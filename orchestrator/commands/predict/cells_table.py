@@ -1,9 +1,12 @@
-"""Predicted cells as rows for programs and as tables, with what was measured and what to trust."""
+"""Predicted cells for programs and as tables, and those of a matrix as a file."""
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
@@ -13,19 +16,24 @@ from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
-from orchestrator.commands.predict.question import PREDICTED_NAMES
-from orchestrator.commands.predict.questions import PredictedCell, PredictedCells
+from orchestrator.commands.predict.cells import CellsAsked, PossibleCells
+from orchestrator.commands.predict.question import PREDICTED_AXES, PREDICTED_NAMES
+from orchestrator.commands.predict.questions import PredictedCell, PredictedCells, predict_possible
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,
     error_words,
     later_words,
     source_words,
 )
+from orchestrator.matrix import load_matrix
+from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.formats import save_answer
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES
-from runner.contract.cell import DEFAULT_RUNTIMES
+from runner.contract.cell import DEFAULT_RUNTIMES, Selector
 
 TRUST_COLUMNS = ("novelty", "extrapolation", "reason")
 _MOST_ROWS = 20
@@ -92,7 +100,10 @@ def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
         "cells": rows,
     }
     tables = [_table(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
-    return Sheet(f"Predicted {labels}", tables, tuple(_notes(answer, form)), document, rows)
+    hidden = len(answer.cells) - _MOST_ROWS
+    more = [f"… {hidden:,} more: `--output FILE` for all"] if hidden > 0 else []
+    notes = (*(more if form == ON_SCREEN else []), _answer(answer), *_trust(answer), _next(answer))
+    return Sheet(f"Predicted {labels}", tables, notes, document, rows)
 
 
 def _table(answer: PredictedCells, target: Target, form: str) -> Table:
@@ -159,38 +170,26 @@ def _fields(
     ]
 
 
-def _notes(answer: PredictedCells, form: str) -> Iterator[str]:
-    hidden = len(answer.cells) - _MOST_ROWS
-    if form == ON_SCREEN and hidden > 0:
-        yield f"… {hidden:,} more: `--output FILE` for all"
-    yield _answer(answer)
-    yield from _trust(answer)
-    yield _next(answer)
-
-
 def _answer(answer: PredictedCells) -> str:
     """The first target in a sentence: the one value, or the ends of what was asked."""
     target = PREDICTION_TARGETS[answer.targets[0]]
-    known = [one for one in answer.cells if isinstance(one.answers[target.name], Prediction)]
+    known = [
+        (one, reply)
+        for one in answer.cells
+        if isinstance(reply := one.answers[target.name], Prediction)
+    ]
     if not known:
         return f"{target.label} of none of them is predicted"
     if len(known) == 1:
-        return f"{target.label} of {known[0].cell.id}: {_amount(known[0], target)}"
-    best, worst = _ends(known, target)
+        one, reply = known[0]
+        return f"{target.label} of {one.cell.id}: {_amount(reply, target)}"
+    sign = -1 if target.more_is_better else 1
+    best, worst = (end(known, key=lambda pair: sign * pair[1].value) for end in (min, max))
     more = "most" if target.more_is_better else "least"
     return (
-        f"{more} {target.label}: {_amount(best, target)} for {_name(best, answer)}; from there to"
-        f" {_amount(worst, target)} for {_name(worst, answer)}"
+        f"{more} {target.label}: {_amount(best[1], target)} for {_name(best[0], answer)}; from"
+        f" there to {_amount(worst[1], target)} for {_name(worst[0], answer)}"
     )
-
-
-def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell, PredictedCell]:
-    def value(one: PredictedCell) -> float:
-        answer = one.answers[target.name]
-        assert isinstance(answer, Prediction)
-        return -answer.value if target.more_is_better else answer.value
-
-    return min(known, key=value), max(known, key=value)
 
 
 def _name(one: PredictedCell, answer: PredictedCells) -> str:
@@ -199,9 +198,7 @@ def _name(one: PredictedCell, answer: PredictedCells) -> str:
     return ", ".join(fact_words({name: facts[name] for name in differing}))
 
 
-def _amount(one: PredictedCell, target: Target) -> str:
-    answer = one.answers[target.name]
-    assert isinstance(answer, Prediction)
+def _amount(answer: Prediction, target: Target) -> str:
     low, high = shown_amount(answer.low, target), shown_amount(answer.high, target)
     doubt = "" if answer.extrapolates else " in 9 of 10 cases"
     return f"{shown_amount(answer.value, target)} ({low.split()[0]} to {high}{doubt})"
@@ -220,33 +217,22 @@ def _trust(answer: PredictedCells) -> Iterator[str]:
         known = f": typically wrong by {error_words(errors.median_error)}" if errors else ""
         rests += f"; {NOVELTY_WORDS[novelty]}{known}"
     yield rests
-    parts = [*_outside(answer), *_refused(answer)]
-    if parts:
-        yield "; ".join(parts)
-
-
-def _outside(answer: PredictedCells) -> Iterator[str]:
-    """The feature that leaves the domain: one that was asked for before those that follow."""
+    parts = []
     outside = [
         sentences
         for one in answer.cells
         if (sentences := [*dict.fromkeys(s for known in one.predictions for s in known.outside)])
     ]
     if outside:
-        yield _reasons(f"?: {_OUTSIDE}", len(outside), answer, outside[-1])
-
-
-def _refused(answer: PredictedCells) -> Iterator[str]:
-    refused = Counter(
-        reply.reason
-        for one in answer.cells
-        for reply in one.answers.values()
-        if isinstance(reply, NoPrediction)
-    )
+        parts.append(_reasons(f"?: {_OUTSIDE}", len(outside), answer, outside[-1]))
+    replies = [reply for one in answer.cells for reply in one.answers.values()]
+    refused = Counter(reply.reason for reply in replies if isinstance(reply, NoPrediction))
     if refused:
         cells = sum(len(one.predictions) < len(one.answers) for one in answer.cells)
         reasons = [reason for reason, _ in refused.most_common()]
-        yield _reasons(_REFUSED, cells, answer, reasons)
+        parts.append(_reasons(_REFUSED, cells, answer, reasons))
+    if parts:
+        yield "; ".join(parts)
 
 
 def _reasons(label: str, count: int, answer: PredictedCells, reasons: Sequence[str]) -> str:
@@ -277,3 +263,79 @@ def _next(answer: PredictedCells) -> str:
     there = f", on {next(iter(devices))}" if len(devices) == 1 else ""
     verb = "measures them" if unknown else "measures them again"
     return f"next{there}: `{shlex.join([*words, *where])}` {verb}"
+
+
+_BATCH_ROWS = 65_536
+_NUMBERS = ("size", "count")
+_MOST_REASONS = 3
+
+
+def predict_matrix(
+    path: Path, question: CellsAsked, overrides: Sequence[str], select: Sequence[str]
+) -> PredictedCells:
+    matrix, selector = load_matrix(path, overrides), Selector(select)
+    expansion = expand(matrix)
+    kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
+    if not kept:
+        raise nothing_selected(expansion, selector)
+    return predict_possible(question, lambda _: PossibleCells(kept, matrix.models))
+
+
+def save_predictions(answer: PredictedCells, form: str, output: Path) -> None:
+    """Write predictions into a file of this format, whole or not at all."""
+    names = {
+        axis.name: pa.int64() if axis.kind in _NUMBERS else pa.string() for axis in PREDICTED_AXES
+    }
+    values = [column for target in answer.targets for column in value_columns(target)]
+    schema = pa.schema(
+        [
+            *names.items(),
+            ("hardware", pa.string()),
+            *((column, pa.float64()) for column in values),
+            *zip(TRUST_COLUMNS, (pa.string(), pa.bool_(), pa.string()), strict=True),
+        ]
+    )
+    rows = [*predicted_rows(answer.cells, answer.targets)]
+    columns = [
+        pa.array((row[name] for row in rows), schema.field(name).type, size=len(rows))
+        for name in schema.names
+    ]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    save_answer(Answer(schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
+
+
+def matrix_summary(answer: PredictedCells, output: Path) -> dict[str, Any]:
+    """The numbers of cells in a file of predictions, as JSON has them."""
+    refused = Counter(
+        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
+        for cell in answer.cells
+        if not cell.predictions
+    )
+    return {
+        "output": str(output),
+        "cells": len(answer.cells),
+        "predicted": len(answer.cells) - refused.total(),
+        "extrapolated": sum(
+            any(one.extrapolates for one in cell.predictions) for cell in answer.cells
+        ),
+        "refused": dict(refused.most_common()),
+        "targets": answer.targets,
+        "added_since": answer.predictor.added,
+    }
+
+
+def matrix_lines(answer: PredictedCells, summary: Mapping[str, Any]) -> Iterator[str]:
+    """The same in words, and what the predictions rest on."""
+    total, reasons = summary["cells"], summary["refused"]
+    yield (
+        f"{summary['output']}: {total:,} {plural(total, 'cell')}: {summary['predicted']:,}"
+        f" predicted, {summary['extrapolated']:,} of them by extrapolation;"
+        f" {sum(reasons.values()):,} refused"
+    )
+    for reason, count in [*reasons.items()][:_MOST_REASONS]:
+        yield f"refused {count:,}: {reason}"
+    more = len(reasons) - _MOST_REASONS
+    if more > 0:
+        yield f"… and {more} more {plural(more, 'reason')}, which the column `reason` has"
+    yield f"rests on {source_words(answer.predictor.manifest.examples)}"
+    yield from later_words(answer.predictor)

@@ -104,7 +104,7 @@ class PredictMatrix(PredictionOptions, Command):
 
     def execute(self) -> None:
         from orchestrator.commands.predict.cells import CellsAsked
-        from orchestrator.commands.predict.questions import (
+        from orchestrator.commands.predict.cells_table import (
             matrix_lines,
             matrix_summary,
             predict_matrix,

@@ -1,12 +1,9 @@
-"""Questions to a database's predictor about cells, by options or a matrix file, and the answers."""
+"""Questions to a database's predictor, and the answers to those about cells."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from analysis.predict.examples.example_rows import measured_targets
 from analysis.predict.examples.machines import find_machine, machine_of_data_sheet
@@ -14,7 +11,6 @@ from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import PredictorManifest
 from analysis.predict.predictor import NoPrediction, Prediction
-from analysis.results.source import ArrowSource
 from orchestrator.commands.predict.cells import (
     CellsAsked,
     Notice,
@@ -24,19 +20,11 @@ from orchestrator.commands.predict.cells import (
     require_models,
     unheard_notice,
 )
-from orchestrator.commands.predict.cells_table import TRUST_COLUMNS, predicted_rows, value_columns
-from orchestrator.commands.predict.question import PREDICTED_AXES
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
-from orchestrator.commands.predict.words import later_words, source_words
-from orchestrator.matrix import load_matrix
-from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.words.reasons import reason_text
-from orchestrator.store.query.answer import Answer
-from orchestrator.store.query.formats import save_answer
 from orchestrator.store.store import Store
-from orchestrator.system.text import plural
 from runner.contract.axes import AxisName
-from runner.contract.cell import Cell, Selector
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError, suggest
 from runner.contract.reasons import Reason
 
@@ -57,7 +45,7 @@ class PredictedCell:
     machine: KnownMachine | None
     """The machine that it is predicted for; None if none is known."""
     answers: Mapping[str, Prediction | NoPrediction]
-    measured: Mapping[str, float]
+    measured: Mapping[str, float] = field(default_factory=dict)
     """By target, in base units: the newest result on the same machine; empty if there is none."""
 
     @property
@@ -105,7 +93,8 @@ class Consultation:
     def axes(self, question: CellsAsked) -> Mapping[AxisName, Sequence[str]]:
         known = [self.machine] if self.machine else list(self.forecaster.machines)
         backends = [backend for one in known for backend in one.backends]
-        if question.names_a_path or not backends or _USUAL_BACKEND in backends:
+        is_named = question.axes.get("backend") or question.axes.get("runtime")
+        if is_named or not backends or _USUAL_BACKEND in backends:
             return question.axes
         return {**question.axes, "backend": backends[:1]}
 
@@ -140,8 +129,13 @@ def predict_possible(
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
     consultation = consult(question)
     possible = counted_cells(cells_of(consultation), question.results, report)
+    cells = consultation.forecast(possible)
+    placed = [(one.machine.key if one.machine else "", one.cell) for one in cells]
     with Store.open_readonly(question.database) as store:
-        cells = _with_measured(consultation.forecast(possible), store)
+        measured = measured_targets(store, placed)
+    cells = tuple(
+        replace(one, measured=measured.get(number, {})) for number, one in enumerate(cells)
+    )
     models = question.axes.get("model", ())
     return PredictedCells(consultation.predictor, consultation.targets, cells, models)
 
@@ -173,10 +167,7 @@ def forecast_cells(
     by_target = {name: map(_marked, answers, doubts) for name, answers in forecasts.items()}
     return tuple(
         PredictedCell(
-            cell,
-            chosen,
-            {name: refusal or next(answers) for name, answers in by_target.items()},
-            measured={},
+            cell, chosen, {name: refusal or next(answers) for name, answers in by_target.items()}
         )
         for cell, chosen, refusal in placed
     )
@@ -200,17 +191,6 @@ def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction 
     if doubt is None or isinstance(answer, NoPrediction):
         return answer
     return replace(answer, outside=(doubt, *answer.outside))
-
-
-def _with_measured(
-    cells: Sequence[PredictedCell], source: ArrowSource
-) -> tuple[PredictedCell, ...]:
-    places = [(one.machine.key if one.machine else "", one.cell) for one in cells]
-    values = measured_targets(source, places)
-    return tuple(
-        replace(one, measured=values[number]) if number in values else one
-        for number, one in enumerate(cells)
-    )
 
 
 def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[str, ...]:
@@ -254,90 +234,13 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
     )
     (first, count), *more = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
+    what = "nothing can be predicted"
+    hint = (
+        "`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
+        " measures what it lacks"
+    )
     if others:
+        what = "nothing of that target can be predicted"
         options = " or ".join(f"--target {name}" for name in others)
-        return NothingToDo(
-            f"nothing of that target can be predicted: {first}{of_all}",
-            hint=f"{options} is answered: results of that kind were measured there",
-        )
-    return NothingToDo(
-        f"nothing can be predicted: {first}{of_all}",
-        hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
-        " measures what it lacks",
-    )
-
-
-_BATCH_ROWS = 65_536
-_NUMBERS = ("size", "count")
-_MOST_REASONS = 3
-
-
-def predict_matrix(
-    path: Path, question: CellsAsked, overrides: Sequence[str], select: Sequence[str]
-) -> PredictedCells:
-    matrix, selector = load_matrix(path, overrides), Selector(select)
-    expansion = expand(matrix)
-    kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
-    if not kept:
-        raise nothing_selected(expansion, selector)
-    return predict_possible(question, lambda _: PossibleCells(kept, matrix.models))
-
-
-def save_predictions(answer: PredictedCells, form: str, output: Path) -> None:
-    """Write predictions into a file of this format, whole or not at all."""
-    names = {
-        axis.name: pa.int64() if axis.kind in _NUMBERS else pa.string() for axis in PREDICTED_AXES
-    }
-    values = [column for target in answer.targets for column in value_columns(target)]
-    schema = pa.schema(
-        [
-            *names.items(),
-            ("hardware", pa.string()),
-            *((column, pa.float64()) for column in values),
-            *zip(TRUST_COLUMNS, (pa.string(), pa.bool_(), pa.string()), strict=True),
-        ]
-    )
-    rows = [*predicted_rows(answer.cells, answer.targets)]
-    columns = [
-        pa.array((row[name] for row in rows), schema.field(name).type, size=len(rows))
-        for name in schema.names
-    ]
-    table = pa.Table.from_arrays(columns, schema=schema)
-    save_answer(Answer(schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
-
-
-def matrix_summary(answer: PredictedCells, output: Path) -> dict[str, Any]:
-    """The numbers of cells in a file of predictions, as JSON has them."""
-    refused = Counter(
-        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
-        for cell in answer.cells
-        if not cell.predictions
-    )
-    return {
-        "output": str(output),
-        "cells": len(answer.cells),
-        "predicted": len(answer.cells) - refused.total(),
-        "extrapolated": sum(
-            any(one.extrapolates for one in cell.predictions) for cell in answer.cells
-        ),
-        "refused": dict(refused.most_common()),
-        "targets": answer.targets,
-        "added_since": answer.predictor.added,
-    }
-
-
-def matrix_lines(answer: PredictedCells, summary: Mapping[str, Any]) -> Iterator[str]:
-    """The same in words, and what the predictions rest on."""
-    total, reasons = summary["cells"], summary["refused"]
-    yield (
-        f"{summary['output']}: {total:,} {plural(total, 'cell')}: {summary['predicted']:,}"
-        f" predicted, {summary['extrapolated']:,} of them by extrapolation;"
-        f" {sum(reasons.values()):,} refused"
-    )
-    for reason, count in [*reasons.items()][:_MOST_REASONS]:
-        yield f"refused {count:,}: {reason}"
-    more = len(reasons) - _MOST_REASONS
-    if more > 0:
-        yield f"… and {more} more {plural(more, 'reason')}, which the column `reason` has"
-    yield f"rests on {source_words(answer.predictor.manifest.examples)}"
-    yield from later_words(answer.predictor)
+        hint = f"{options} is answered: results of that kind were measured there"
+    return NothingToDo(f"{what}: {first}{of_all}", hint=hint)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.predict import evaluation
+from orchestrator.commands.predict import training
 from tests.support.command_line import call
 
 FILE = "benchmark-infer-amp-{layout}-pt240-cu124-rtx3090.csv"
@@ -61,7 +61,7 @@ def test_files_hold_shares_and_every_baseline(folder: Path) -> None:
 def test_of_many_results_one_fold_is_hidden_unless_all_are_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], every: bool
 ) -> None:
-    monkeypatch.setattr(evaluation, "MOST_TRAINED", MODELS)
+    monkeypatch.setattr(training, "MOST_TRAINED", MODELS)
     done = call(*EVALUATE, *words, "--json", folder=folder, environment={})
     (row,) = [one for one in json.loads(done.stdout)["trials"] if one["novelty"] == "model"]
     assert row["of_folds"] > 1
