@@ -32,7 +32,6 @@ def a_placement(
 
 
 def an_example(value: float, source: str = "accelmatrix", **facts: object) -> Example:
-    """A measured value at such a placement."""
     return Example(a_placement(**facts), value, source)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,6 @@ from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, perceptron, 
 
 @pytest.fixture(scope="session")
 def page_graph(tmp_path_factory: pytest.TempPathFactory) -> PageGraph:
-    """A perceptron that all three backends take."""
     graphs = tmp_path_factory.mktemp("graphs")
     graph = save_graph(graphs, {"forward": layer()})
     (spec,) = perceptron().inputs

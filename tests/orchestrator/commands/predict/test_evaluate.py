@@ -21,7 +21,6 @@ MODELS = 6
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a database with results of six models in two layouts."""
     path = tmp_path_factory.mktemp("imported")
     for layout, factor in (("nchw", 1.0), ("nhwc", 1.2)):
         lines = [
@@ -69,13 +68,6 @@ def test_of_many_results_one_fold_is_hidden_unless_all_are_asked_for(
     assert (row["questions"] == 2 * MODELS) == every
     said = call(*EVALUATE, *words, folder=folder, environment={}).stdout
     assert ("--every-fold hides all" in said) == (not every)
-
-
-@pytest.mark.slow
-def test_a_database_without_own_results_has_nothing_to_hide(folder: Path) -> None:
-    done = call("predict", "evaluate", folder=folder, environment={})
-    assert done.returncode == 3
-    assert "holds no result to learn from" in done.stderr
 
 
 def test_an_unknown_target_is_refused(tmp_path: Path) -> None:
