@@ -41,7 +41,6 @@ class Factor:
 
     origin: FactorOrigin
     name: str
-    """The name of the effect or of the number that trees look at."""
     subject: str
     """The value that has the effect, e.g. a model's name; empty for trees."""
     value: float
@@ -61,7 +60,6 @@ class Explanation:
 
 
 def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | NoPrediction:
-    """The prediction of one placement as a product, or why there is none."""
     (answer,) = predictor.predict([placement])
     if isinstance(answer, NoPrediction):
         return answer

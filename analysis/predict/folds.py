@@ -32,15 +32,11 @@ class Fold:
     """Examples that are hidden, and those that answer for them."""
 
     known: Places
-    """Places of the examples that answer."""
     hidden: Places
-    """Places of those whose novelty is the one that is tried."""
     groups: int
-    """The number of models, devices or the like that are hidden together."""
 
 
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
-    """Folds that hide what a question of that novelty does not know."""
     folds = []
     for known in _known(placements, novelty):
         is_asked = asked([placements[row] for row in np.flatnonzero(known).tolist()], novelty)
@@ -52,7 +48,6 @@ def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
 
 
 def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags]:
-    """For each fold, the examples that are known in it; (n,)."""
     if novelty == "range":
         yield from _cuts(placements)
         return
@@ -67,8 +62,8 @@ def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags
 def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
     """The number of the fold that hides each example.
 
-    A model is hidden on one of its devices after the other, so that as many of them are known as a
-    question knows.
+    A model is hidden on one of its devices after the other, so that as many are known as to a
+    question.
     """
     keys = [HIDDEN[novelty](placement) for placement in placements]
     if novelty == "device":
@@ -86,7 +81,6 @@ def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
 def _spread(
     placements: Sequence[Placement], group: GroupKey, keys: Sequence[Hashable], folds: int
 ) -> list[int]:
-    """The number of the fold of each example, where the keys of a group follow each other."""
     places: dict[Hashable, dict[Hashable, int]] = {}
     numbers = []
     for placement, key in zip(placements, keys, strict=True):
@@ -101,7 +95,6 @@ def _order(keys: Iterable[Hashable]) -> dict[Hashable, int]:
 
 
 def _single_runs(placements: Sequence[Placement]) -> list[int]:
-    """One example of each model that was measured on several devices."""
     of_model: dict[str, list[int]] = {}
     for row, placement in enumerate(placements):
         of_model.setdefault(placement.model, []).append(row)
@@ -113,7 +106,6 @@ def _single_runs(placements: Sequence[Placement]) -> list[int]:
 
 
 def _cuts(placements: Sequence[Placement]) -> Iterator[_Flags]:
-    """Sizes of a series up to a part of its largest."""
     extents = extents_of(placements)
     ends = np.array([extents[HIDDEN["range"](one)] for one in placements]).reshape(-1, 2)
     flops = np.array([one.counts.flops for one in placements])

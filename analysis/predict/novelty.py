@@ -32,7 +32,6 @@ true."""
 POOLED_WITH: Mapping[Novelty, Novelty] = {"model": "family"}
 """Novelties whose intervals are drawn towards those of another where few siblings are known."""
 TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
-"""Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "shape": lambda p: (p.model, p.configuration, p.batch_size, p.length, p.new_tokens, p.threads),
     "range": lambda p: (p.model, p.configuration),
@@ -67,19 +66,15 @@ class Seen:
     """Devices, models and sizes that examples tell something about."""
 
     devices: Mapping[str, int]
-    """The number of examples on each device."""
     extents: Pairs[Hashable, tuple[float, float]]
     """The least and the most arithmetic of each model in each configuration, FLOP."""
     pairs: frozenset[PlainKey]
     models: frozenset[str]
     once: frozenset[str]
-    """Models with a single example."""
     lines: Pairs[Hashable, int]
-    """The number of models of each line."""
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
-        """The novelty of a question about this placement."""
         if placement.device.key not in self.devices:
             return "device"
         extent = self.extents.get(HIDDEN["range"](placement))
@@ -96,19 +91,16 @@ class Seen:
         return "line" if placement.architecture in self.architectures else "family"
 
     def autocast_for(self, placement: Placement) -> str | None:
-        """The precision of autocast that answers for one which nobody measured on this path.
-
-        None where the precision was measured there, or autocast was not.
-        """
+        """The precision of autocast that answers for one that nobody measured on this path."""
         autocast = AUTOCAST.get(placement.precision)
         if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
             return None
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
     def trees_share(self, device: str) -> float:
-        """The part of the trees' answer that counts on a device: less where it has few examples.
+        """The part of the trees' answer that counts on a device.
 
-        Trees learn from all devices, and mostly from those with many examples.
+        Trees learn mostly from devices with many examples, so it is less where there are few.
         """
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
@@ -138,12 +130,10 @@ class Seen:
 
     @cached_property
     def _sparse(self) -> frozenset[str]:
-        """Devices with few models."""
         return frozenset(one for one in self.devices if self.widening(one) >= _SPARSE)
 
     @cached_property
     def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:
-        """Backends with runtime and precision."""
         keys = (key for key in self.extents if isinstance(key, tuple))
         return frozenset(configuration[1:4] for _, configuration in keys)
 
@@ -165,7 +155,6 @@ def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
 
 
 def seen_in(placements: Iterable[Placement]) -> Seen:
-    """Everything that examples at these placements tell something about."""
     known = list(placements)
     models = Counter(one.model for one in known)
     return Seen(
@@ -180,7 +169,6 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
 
 
 def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
-    """The number of models of each line."""
     models = {(one.architecture, one.model) for one in placements}
     return Counter((architecture, line_of(model)) for architecture, model in models)
 
@@ -209,11 +197,9 @@ class NoveltyWords:
     """The names of a novelty on screens and in charts."""
 
     measured: str
-    """The part of a question that was measured."""
     hidden: str
     """The results that are hidden together, to try such questions."""
     groups: str
-    """The groups that these form."""
     untried: str
     """The reason why no such question can be tried."""
 

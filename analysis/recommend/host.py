@@ -1,6 +1,7 @@
 """The machine that would measure cells: their placements on it, and its verdicts."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from analysis.predict.examples.machines import DEVICE_KINDS
@@ -24,9 +25,7 @@ class HostPlacements:
     """Placements on one machine, as its measurements describe it."""
 
     devices: Mapping[str, Device]
-    """The device by backend, of the newest measurement."""
     software: Mapping[tuple[str, str], str]
-    """By backend and runtime."""
     threads: Mapping[tuple[str, str], int | None]
 
     def placement(self, cell: Cell, model: ModelSpec) -> Placement:
@@ -35,11 +34,15 @@ class HostPlacements:
         Effects ask what a cell has in common with others and not how fast a device is, so that
         work that nobody counted and peaks that nobody measured are NaN here.
         """
-        path = (cell.backend, cell.runtime)
+        path, kind = (cell.backend, cell.runtime), DEVICE_KINDS.get(cell.backend, "cpu")
+        unknown = Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)
+        counts = None
+        with suppress(Unsupported):
+            counts = counts_of_cell(model, cell)
         return cell_placement(
             *(cell, model),
-            self.devices.get(cell.backend) or _unknown_device(cell.backend),
-            _counts(cell, model),
+            self.devices.get(cell.backend, unknown),
+            counts or _UNCOUNTED,
             software=self.software.get(path, ""),
             threads=self.threads.get(path),
         )
@@ -56,31 +59,17 @@ def host_placements(known: Iterable[Placement], hardware_ids: Iterable[str]) -> 
     )
 
 
-def _counts(cell: Cell, model: ModelSpec) -> Counts:
-    try:
-        return counts_of_cell(model, cell) or _UNCOUNTED
-    except Unsupported:
-        return _UNCOUNTED
-
-
-def _unknown_device(backend: str) -> Device:
-    kind = DEVICE_KINDS.get(backend, "cpu")
-    return Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)
-
-
 @dataclass(frozen=True)
 class HostVerdicts:
     """The verdicts of one machine."""
 
     measured: frozenset[str] = frozenset()
-    """The ids of cells that were measured."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """The newest status of each other cell that would end likewise, by id."""
     without: frozenset[str] = frozenset()
     """Backends that were wanted and never there."""
 
     def reason_against(self, cell: Cell) -> str | None:
-        """The reason not to measure the cell for the first time; None if there is none."""
         if status := self.ended.get(cell.id):
             return f"that ended as {status} here before"
         if cell.backend in self.without:
@@ -89,7 +78,6 @@ class HostVerdicts:
 
 
 def host_verdicts(source: ArrowSource, host: str) -> HostVerdicts:
-    """The verdicts of the machine that views have under this `host`."""
     rows = source.arrow(f"""
         SELECT cell_id, backend,
             bool_or(status = 'ok' AND latency_median_ms IS NOT NULL) AS measured,

@@ -9,8 +9,7 @@ from typing import Any
 from analysis.compare.intervals import with_intervals
 from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
 from analysis.compatibility.verdicts import verdict_sql
-from analysis.recommend.candidates import CandidateMachine, CellKey, Objection, key_of_facts
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import CandidateMachine, CellKey, Figure, Objection, key_of_facts
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
 from analysis.results.comparability import SCOPE
@@ -48,7 +47,6 @@ PlacedCell = tuple[CellKey, str]
 
 
 def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMachine, ...]:
-    """The machines with results, those with most of them first."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS key, any_value(r.hardware) AS name, count(*) AS results,
             list(DISTINCT r.backend ORDER BY r.backend) AS backends,
@@ -76,7 +74,11 @@ def measured_values(
     """The value of each cell on each machine: our own, not of grade D, and the newest."""
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
-    for value in sorted(values, key=_worth):
+
+    def worth(value: MetricValue) -> tuple[bool, bool, str]:
+        return not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or "")
+
+    for value in sorted(values, key=worth):
         if value.facts["scenario"] in (None, "single_stream"):
             chosen[key_of_facts(value.facts), machine_key_of(value.facts)] = value
     completed = with_intervals(source, chosen.values(), METRICS[metric])
@@ -84,12 +86,7 @@ def measured_values(
     return {key: by_result[str(value.facts["result_id"])] for key, value in chosen.items()}
 
 
-def _worth(value: MetricValue) -> tuple[bool, bool, str]:
-    return (not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or ""))
-
-
 def machine_key_of(facts: Mapping[str, Any]) -> str:
-    """The key of the machine of a result."""
     return str(facts["hardware_id"] or facts["hardware"])
 
 
@@ -101,7 +98,6 @@ def measured_figure(value: MetricValue) -> Figure:
 
 
 def energy_scopes(source: ArrowSource, selection: Selection) -> dict[str, str]:
-    """The scope of joules by machine, of the newest result that tells it."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS machine, arg_max(r.{SCOPE}, (r.measured_at, r.result_id)) AS scope
         FROM {selection.relation} r
@@ -118,17 +114,14 @@ class KnownVerdicts:
     objections: Mapping[tuple[CellKey, str], Objection]
     """By cell and machine, or host where the record names no device."""
     ran_out: Mapping[str, Sequence[MemoryResult]]
-    """By machine or host."""
 
     def objection(self, key: CellKey, machine: CandidateMachine) -> Objection | None:
-        """The objection to a cell on a machine; None without one."""
         for name in (machine.key, *sorted(machine.hosts)):
             if objection := self.objections.get((key, name)):
                 return objection
         return None
 
     def out_of_memory(self, machine: CandidateMachine) -> list[MemoryResult]:
-        """The cells that ran out of memory on a machine."""
         names = (machine.key, *sorted(machine.hosts))
         return [result for name in names for result in self.ran_out.get(name, ())]
 
@@ -173,7 +166,6 @@ def _cell(row: Mapping[str, Any]) -> Cell | None:
 
 
 def _limit_of(job: str | None) -> int | None:
-    """The memory limit of a job; None where it had none, or nobody kept it."""
     try:
         limit = json.loads(job or "{}").get("limits", {}).get("memory_bytes")
     except (ValueError, AttributeError):
@@ -182,7 +174,6 @@ def _limit_of(job: str | None) -> int | None:
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
-    """The memory of every selected result of a cell, by machine."""
     results: dict[str, list[MemoryResult]] = defaultdict(list)
     for value in metric_values(source, selection, METRICS["memory"]):
         facts = value.facts
@@ -195,7 +186,6 @@ def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[
 def measured_durations(
     source: ArrowSource, values: Iterable[MetricValue], level: ServiceLevel
 ) -> dict[str, MeasuredDurations]:
-    """The raw durations behind results, by their ids."""
     ids = ", ".join(text(str(value.facts["result_id"])) for value in values)
     if not ids:
         return {}

@@ -93,7 +93,6 @@ class NextCell:
     """A cell whose measurement is proposed."""
 
     index: int
-    """Its number among the candidates."""
     interval_share: float | None
     """The mean interval of the cells that stay without a measurement, once this one and those
     before it are measured, by the mean interval now; None if no cell stays."""
@@ -117,14 +116,10 @@ def propose_cells(
 ) -> list[NextCell]:
     """The candidates whose measurement would narrow the intervals of the others most.
 
-    Args:
-        candidates: what can be measured and was not; `MOST_WEIGHED` at most.
-        known: what was measured, repeats included; where nothing was, the answer fills the space.
-        limit: the number of cells, at most.
-        seconds: what measuring each takes, if the narrowing counts by the second.
-        half_widths: half the interval of each one's prediction as a logarithm, for the shares
-            alone; without them all are as wide as effects say. To prefer cells with wide intervals
-            helps less: see docs/decisions/0032.
+    At most `MOST_WEIGHED` of them. Known ones come with repeats; without any the answer fills the
+    space. With `seconds` the narrowing counts by the second. `half_widths`, half of each interval
+    as a logarithm, count for the shares alone: to prefer wide intervals helps less
+    (docs/decisions/0032).
     """
     count = len(candidates)
     covariance = remaining_covariance(candidates, known)

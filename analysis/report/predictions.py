@@ -13,8 +13,13 @@ from analysis.charts.topics import distinctly_named
 from analysis.charts.words import listed, noun_count, path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.features import Domain
-from analysis.predict.kept_evaluation import KeptAnswer, KeptEvaluation, KeptTrial
-from analysis.predict.manifest import PredictorManifest, TargetFacts
+from analysis.predict.manifest import (
+    KeptAnswer,
+    KeptEvaluation,
+    KeptTrial,
+    PredictorManifest,
+    TargetFacts,
+)
 from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES, Novelty
 from analysis.predict.trials import NEAR
 from analysis.report.report import Report, ReportSection

@@ -31,10 +31,8 @@ class DeviceRequest:
     """The devices that a container asks the engine for."""
 
     nvidia: bool = False
-    """True asks for NVIDIA GPUs: for all, as `docker run --gpus all` does, or for the one that the
-    user chose, which is then the only one that the container sees."""
+    """True asks for all NVIDIA GPUs, or for the one that the user chose, which alone is visible."""
     nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets."""
     optional_nodes: tuple[str, ...] = ()
     """Device nodes that a container gets where the host has them."""
 
@@ -46,7 +44,6 @@ class Stack:
     package: str
     """The package that must be importable; the backend's others come with it."""
     remedy: str
-    """The way to get it."""
     extras: tuple[str, ...] = ()
     """The extras of this package that install it; empty where none does."""
 
@@ -107,18 +104,14 @@ class BackendSpec:
     support_class: SupportClass | None = None
     """1 measured in CI, 2 measured by hand, 3 built but never measured; None: not built yet."""
     measured_by_hand: HandMeasurement | None = None
-    """The measurement that support class 2 stands for."""
     launchers: tuple[LauncherName, ...] = get_args(LauncherName)
-    """The launchers that can reach the device."""
     device: DeviceRequest = field(default_factory=DeviceRequest)
-    """The devices that its containers get."""
     stack: Stack | None = None
     """The packages of its local processes; None if there is nothing to check. Backends that
     execute prepared graphs need the stack of `cpu` too, which exports them."""
     systems: tuple[str, ...] = ()
     """Values of `sys.platform` that the backend exists on; empty for all."""
     simulator: Simulator | None = None
-    """Stands in for the device on some machines."""
     host_memory: bool = False
     """True if models lie in the host's memory; of an accelerator's the host knows nothing."""
     probe: Probe | None = None
@@ -276,11 +269,7 @@ def real_backends() -> tuple[Backend, ...]:
 
 
 def known_backend(name: str) -> Backend:
-    """The backend of that name, or of another word for it.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The backend of that name, or of another word for it."""
     axis = axis_called("backend")
     meant = meaning(axis, name)
     for backend in real_backends():

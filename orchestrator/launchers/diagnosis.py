@@ -14,8 +14,8 @@ from orchestrator.backends.catalogue import (
     SupportClass,
     real_backends,
 )
-from orchestrator.backends.machine import ThisHost, require_stack, why_not_system
-from orchestrator.backends.probes import HostView, Need
+from orchestrator.backends.machine import require_stack, why_not_system
+from orchestrator.backends.probes import Need, ThisHost
 from orchestrator.images.image import ImageStatus
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
@@ -62,7 +62,7 @@ ListImages = Callable[[], Sequence[ImageStatus]]
 
 
 def diagnose(
-    host: HostView | None = None,
+    host: ThisHost | None = None,
     list_images: ListImages | None = None,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     launchers: Collection[type[Launcher]] = LAUNCHERS.values(),
@@ -112,7 +112,7 @@ def _images_or_error(list_images: ListImages) -> Sequence[ImageStatus] | BenchEr
 def _diagnosis(
     backend: Backend,
     launcher: type[Launcher],
-    host: HostView,
+    host: ThisHost,
     images: Sequence[ImageStatus] | BenchError,
     catalogue: Mapping[Backend, BackendSpec],
 ) -> Diagnosis:
@@ -156,7 +156,7 @@ def _image(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Need
     return Need("image", ok=True, message=message)
 
 
-def _user(host: HostView) -> Iterator[Need]:
+def _user(host: ThisHost) -> Iterator[Need]:
     try:
         user = job_user(host.engine(), os.getuid(), os.getgid())
     except EngineUnavailable:
@@ -168,7 +168,7 @@ def _user(host: HostView) -> Iterator[Need]:
 
 
 def _packages(
-    backend: Backend, host: HostView, catalogue: Mapping[Backend, BackendSpec], *, has_engine: bool
+    backend: Backend, host: ThisHost, catalogue: Mapping[Backend, BackendSpec], *, has_engine: bool
 ) -> Iterator[Need]:
     try:
         require_stack(backend, catalogue, host.system)
@@ -183,7 +183,7 @@ def _packages(
         yield from _missing_exporter(host, catalogue)
 
 
-def _missing_exporter(host: HostView, catalogue: Mapping[Backend, BackendSpec]) -> Iterator[Need]:
+def _missing_exporter(host: ThisHost, catalogue: Mapping[Backend, BackendSpec]) -> Iterator[Need]:
     """Packages that a backend lacks if none of its runtimes can do without prepared graphs."""
     try:
         require_stack("cpu", catalogue, host.system)
@@ -192,7 +192,7 @@ def _missing_exporter(host: HostView, catalogue: Mapping[Backend, BackendSpec]) 
         yield Need("library", ok=False, message=message, remedy=error_hint(error))
 
 
-def _probe(spec: BackendSpec, host: HostView, *, in_container: bool) -> Iterator[Need]:
+def _probe(spec: BackendSpec, host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     try:
         yield from spec.probe(host, in_container=in_container) if spec.probe else ()
     except BenchError:

@@ -11,17 +11,74 @@ iterations a cell makes.
 """
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import parameters_of, tokens_of
-from runner.contract.cell import Cell, Precision
-from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Measure
+from orchestrator.system.text import format_size
+from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
     from orchestrator.store.query.results import CellSpeed
+
+
+EstimateSource = Literal["measured", "predicted", "arithmetic"]
+"""The origin of a cell's seconds: its iterations here before, a predictor, or its sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellForecast:
+    """Predictions of one cell on this machine; None for what is not predicted."""
+
+    iteration_s: float | None = None
+    memory_bytes: float | None = None
+
+
+CellForecasts = Callable[[Sequence[Cell], Mapping[str, ModelSpec]], Sequence[CellForecast]]
+"""Predicts cells on this machine; raises StoreError or UsageError where it cannot."""
+FindForecasts = Callable[[Path], CellForecasts | None]
+"""Finds what predicts cells, beside a database; None where nothing does."""
+
+
+def no_forecast(database: Path) -> None:
+    """FindForecasts that finds nothing."""
+
+
+@dataclass(frozen=True)
+class KnownSpeeds:
+    """Known speeds of cells on the machine of a plan."""
+
+    measured: "Mapping[str, CellSpeed]" = field(default_factory=dict)
+    forecast: CellForecasts | None = None
+
+
+def memory_remarks(
+    forecasts: Iterable[tuple[Cell, CellForecast]],
+    limits: Mapping[Backend, Limits],
+    machine_bytes: int | None,
+) -> Iterator[str]:
+    """A sentence on cells that run though more memory is predicted than they may use."""
+    beyond = [
+        (cell, forecast.memory_bytes, allowed)
+        for cell, forecast in forecasts
+        if forecast.memory_bytes is not None
+        and CATALOGUE[cell.backend].host_memory
+        and (allowed := limits[cell.backend].memory_bytes or machine_bytes)
+        and forecast.memory_bytes > allowed
+    ]
+    if beyond:
+        cell, needed, allowed = max(beyond, key=lambda one: one[1])
+        others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+        yield (
+            f"{cell.id}{others} may run out of memory: {format_size(round(needed))} are predicted"
+            f" at its peak, and {format_size(allowed)} may be used; nothing is skipped for that"
+        )
+
 
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
@@ -59,15 +116,7 @@ def cell_estimate(
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
 ) -> float:
-    """Seconds that measuring the cell may take, all rounds together, without their launches.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        measure: what its profile asks for.
-        before: its speed on this machine before.
-        predicted_s: the seconds of an iteration that a predictor says, if nothing was measured.
-    """
+    """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)

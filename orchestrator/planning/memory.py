@@ -47,23 +47,19 @@ def known_parameters(model: ModelSpec) -> float:
 
 
 def text_config(model: ModelSpec) -> _Config:
-    """The configuration of the part that reads or writes text, or of the whole model."""
     return _part(model.config, "text_config")
 
 
 def width(config: _Config) -> float:
-    """Values in one token's hidden state."""
     return first_number(config, "hidden_size", "n_embd", "d_model")
 
 
 def layers(config: _Config) -> float:
-    """Transformer layers; those of the decoder where there are two kinds."""
     names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
     return first_number(config, *names)
 
 
 def words(config: _Config) -> float:
-    """Tokens of the vocabulary."""
     return first_number(config, "vocab_size")
 
 
@@ -106,14 +102,7 @@ _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 def shortage(
     cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None
 ) -> Reason | None:
-    """The memory that the cell lacks; None if it may fit, or nobody knows.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        limits: what its job may use, which goes before what the machine can give.
-        machine_bytes: host memory that a job may use without limits; None if it isn't known.
-    """
+    """The host memory that the cell lacks; None if it may fit, or nobody knows."""
     allowed = limits.memory_bytes or machine_bytes
     if allowed is None or not CATALOGUE[cell.backend].host_memory:
         return None
@@ -141,7 +130,6 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
-    """The least host memory that the cell's process needs at its peak, bytes."""
     weights = known_parameters(model) * _bytes_loaded(cell) * _copies(cell, model)
     return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
 
@@ -191,11 +179,8 @@ def _activations(cell: Cell, model: ModelSpec) -> float:
     tokens = cell.batch_size * tokens_of(cell, model)
     inner = first_number(config, "intermediate_size", "n_inner", "d_ff")
     layer = tokens * (width(config) + inner) * size
-    scores = tokens * words(config) * size if _scores_all(cell, model) else 0.0
+    scores_all = cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
+    scores = tokens * words(config) * size if scores_all else 0.0
     if cell.mode == "training":
         return layer * layers(config) + 2 * scores
     return max(layer, scores)
-
-
-def _scores_all(cell: Cell, model: ModelSpec) -> bool:
-    return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS

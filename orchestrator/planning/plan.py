@@ -10,23 +10,23 @@ from pydantic import ConfigDict
 
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
-from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.planning.estimate import (
+    CellForecasts,
+    EstimateSource,
+    KnownSpeeds,
+    cell_estimate,
+    launch_estimate,
+    memory_remarks,
+)
 from orchestrator.planning.expand import (
-    Expansion,
     PlanningProgress,
     counted,
     drained,
     expand,
+    nothing_selected,
     unheard,
 )
-from orchestrator.planning.forecast import (
-    CellForecasts,
-    EstimateSource,
-    KnownSpeeds,
-    memory_remarks,
-)
 from orchestrator.planning.memory import beyond_wasm, shortage
-from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen
@@ -53,13 +53,10 @@ class PlannedCell:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     cell: Cell
-    """The cell."""
     decision: Decision
-    """`run` it, `skip` it, or it is `done` already."""
     status: Status | None = None
     """The status of a cell that is skipped or done; null for one that will run."""
     reason: Reason | None = None
-    """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
     launch_s: float = 0
@@ -72,20 +69,15 @@ class Plan(Frozen):
     """Every cell of a run, in the matrix' order. Saved in the run's folder as JSON."""
 
     entries: tuple[PlannedCell, ...]
-    """The cells."""
     notes: tuple[str, ...]
     """Sentences about cells that were collapsed, left out by a selector or cut by a limit."""
     whole: bool
     """True if neither a selector nor a limit took cells out of the matrix."""
     models: dict[str, ModelSpec]
-    """The models of the cells, by name."""
     measure: dict[Backend, Measure]
-    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """Limits of a job, backend by backend."""
 
     def with_decision(self, decision: Decision) -> list[PlannedCell]:
-        """The entries that share a decision."""
         return [entry for entry in self.entries if entry.decision == decision]
 
 
@@ -98,26 +90,21 @@ def make_plan(
     speeds: KnownSpeeds = _NO_SPEEDS,
     progress: PlanningProgress = unheard,
 ) -> Plan:
-    """Decide about every cell of the matrix.
-
-    Args:
-        matrix: what was asked for.
-        selector: keeps some of the cells; the others don't appear in the plan.
-        limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
-        machine: what the cells will run on; cells that cannot fit into its memory are skipped.
-        speeds: what was measured and is predicted; arithmetic is for other cells.
-        progress: hears how far the planning is.
+    """Decide about every cell of the matrix that the selector keeps; at most `limit` cells run.
 
     Raises:
         MatrixError: the matrix makes an impossible cell.
         NothingToDo: it makes no cell, or the selector keeps none.
     """
+    selector = selector or Selector()
     with _no_garbage_collection():
         expansion = expand(matrix, progress)
         notes, cells = list(expansion.notes), len(expansion.cells)
-        selected = list(_select(expansion, selector or Selector(), notes))
+        selected = [entry for entry in expansion.cells if selector.keeps(entry[0])]
         if not selected:
-            raise nothing_selected(expansion, selector or Selector())
+            raise nothing_selected(expansion, selector)
+        if len(selected) < cells:
+            notes.append(f"--select leaves out {cells - len(selected):,} of {cells:,} cells")
         del expansion
         undecided = counted(drained(selected), "decided", len(selected), progress)
         entries = list(_cut(_decide(undecided, matrix, machine, speeds.measured), limit, notes))
@@ -149,30 +136,24 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
-    """Cells that are foreseen to end as `timeout`."""
     late = [
-        entry
+        (entry, limit)
         for entry in entries
-        if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
+        for backend in [entry.cell.backend]
+        for limit in [matrix.limits[backend].timeout_s(matrix.measure[backend])]
+        if entry.estimate_s > limit
     ]
     if late:
-        first = late[0]
-        limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
-        cells = (
-            first.cell.id if len(late) == 1 else f"{len(late):,} cells, such as {first.cell.id},"
-        )
+        first, limit = late[0]
+        name = first.cell.id
+        cells = name if len(late) == 1 else f"{len(late):,} cells, such as {name},"
         yield (
             f"{cells} may take about {format_duration(round(first.estimate_s))}, longer than "
             f"limits.cell_timeout, {format_duration(limit)}"
         )
 
 
-def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
-    return matrix.measure[entry.cell.backend]
-
-
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
-    """The plan with the decision `done` for every cell whose id has a verdict."""
     if not done:
         return plan
     entries = tuple(
@@ -184,19 +165,6 @@ def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
     return plan.model_copy(update={"entries": entries})
 
 
-def _select(
-    expansion: Expansion, selector: Selector, notes: list[str]
-) -> Iterator[tuple[Cell, Reason | None]]:
-    dropped = 0
-    for cell, unsupported in expansion.cells:
-        if selector.keeps(cell):
-            yield cell, unsupported
-        else:
-            dropped += 1
-    if dropped:
-        notes.append(f"--select leaves out {dropped:,} of {len(expansion.cells):,} cells")
-
-
 def _decide(
     cells: Iterable[tuple[Cell, Reason | None]],
     matrix: Matrix,
@@ -204,17 +172,18 @@ def _decide(
     history: "Mapping[str, CellSpeed]",
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
+        model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
         if unsupported:
             yield _skip(cell, "unsupported", unsupported)
-        elif lack := beyond_wasm(cell, matrix.models[cell.model]):
+        elif lack := beyond_wasm(cell, model):
             yield _skip(cell, "unsupported", reason("predicted", cause=lack))
         elif missing := machine.unavailable.get(cell.backend):
             yield _skip(cell, "unavailable", missing)
-        elif lack := _shortage(cell, matrix, machine):
+        elif lack := shortage(cell, model, limits, machine.memory_bytes):
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
         else:
             before = history.get(cell.id) if history else None
-            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+            measure = matrix.measure[cell.backend]
             yield PlannedCell(
                 cell=cell,
                 decision="run",
@@ -248,11 +217,6 @@ def _forecast(
             entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
     pairs = zip(cells, forecasts, strict=True)
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
-
-
-def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> Reason | None:
-    model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
-    return shortage(cell, model, limits, machine.memory_bytes)
 
 
 def _cut(

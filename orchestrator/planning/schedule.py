@@ -13,17 +13,12 @@ class JobPlan(Frozen):
     """The cells that one launch of the runner executes."""
 
     id: str
-    """The job's id, unique within its run."""
     round: int
-    """The number of this launch among its cells' rounds, from 1."""
     model: ModelSpec
-    """The model that all cells share."""
     cells: tuple[Cell, ...]
     """The cells, in the order of execution: they share model, runtime, precision and mode."""
     measure: Measure
-    """Length and number of each cell's iterations, all rounds together."""
     limits: Limits
-    """Limits of the job."""
     estimate_s: float
     """Seconds the launch may take, start and loading included."""
 
@@ -53,7 +48,6 @@ def planned_jobs(plan: Plan) -> list[JobPlan]:
 
 
 def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
-    """One random order after the other, whatever the order in which the cells are given."""
     by_id = {cell.id: cell for cell in cells}
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     while True:
@@ -63,7 +57,6 @@ def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
 
 
 def _due(plan: Plan) -> Mapping[str, PlannedCell]:
-    """The cells that will run, by id."""
     return {entry.cell.id: entry for entry in plan.with_decision("run")}
 
 

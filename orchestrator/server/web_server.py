@@ -4,24 +4,82 @@ On loopback it speaks HTTP, which browsers take as secure there; elsewhere TLS, 
 give a page neither WebGPU nor threads.
 """
 
+import hashlib
 import ipaddress
 import re
 import secrets
 import shutil
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import AF_INET6, gaierror
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from orchestrator.server.certificate import Certificate, new_certificate
 from orchestrator.server.content import ServedContent
 from runner.contract.errors import UsageError
 from runner.contract.web import ISOLATION
+
+_DAYS = 7
+_OPENSSL_S = 30
+_WITHOUT = "`--host 127.0.0.1` needs no certificate, for a browser on this machine"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate, and what a server presents it with."""
+
+    context: ssl.SSLContext
+    fingerprint: str
+    """SHA-256 of the certificate, in pairs of hexadecimal digits as browsers show it."""
+
+
+@contextmanager
+def new_certificate(host: str) -> Iterator[Certificate]:
+    """A certificate for that address or name; its private key is removed in the end."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)
+    with TemporaryDirectory(prefix="accelmatrix-") as folder:
+        key, file = Path(folder, "key.pem"), Path(folder, "certificate.pem")
+        _make(openssl, host, key, file)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(file, key)
+        yield Certificate(context, fingerprint_of(file.read_text("ascii")))
+
+
+def fingerprint_of(certificate: str) -> str:
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).digest().hex(":").upper()
+
+
+def _make(openssl: str, host: str, key: Path, file: Path) -> None:
+    try:
+        subject = f"IP:{ipaddress.ip_address(host)}"
+    except ValueError:
+        subject = f"DNS:{host}"
+    command = [
+        *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-nodes", "-sha256", "-days", str(_DAYS), "-subj", "/CN=AccelMatrix"),
+        *("-addext", f"subjectAltName={subject}", "-addext", "extendedKeyUsage=serverAuth"),
+        *("-keyout", str(key), "-out", str(file)),
+    ]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = str(error)
+        if isinstance(error, subprocess.CalledProcessError):
+            lines = error.stderr.decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else "no reason given"
+        message = f"--host {host}: openssl makes no certificate: {reason}"
+        raise UsageError(message, hint=_WITHOUT) from error
+
 
 LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60
@@ -46,7 +104,6 @@ class Serving:
     """A server at work."""
 
     url: str
-    """The page's address, with the token."""
     fingerprint: str | None
     """SHA-256 of its certificate; None without TLS."""
 
@@ -55,12 +112,7 @@ class Serving:
 def serving(
     content: Mapping[str, ServedContent], host: str = LOOPBACK, port: int = 0
 ) -> Iterator[Serving]:
-    """Serve that content until the context ends.
-
-    Args:
-        content: what is served, by address.
-        host: the address or name of this machine on which it is served.
-        port: its port; 0 takes a free one.
+    """Serve that content, by address, until the context ends; port 0 takes a free one.
 
     Raises:
         UsageError: it is no address of this machine, the port is taken, or there is no openssl.
@@ -84,7 +136,6 @@ def serving(
 
 
 def _is_loopback(host: str) -> bool:
-    """True for an address that this machine alone reaches."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -136,7 +187,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Send a file of the list."""
         status, content = self._wanted()
         self._begin(status, content)
         if isinstance(content.source, bytes):
@@ -146,11 +196,9 @@ class _Handler(BaseHTTPRequestHandler):
             shutil.copyfileobj(file, self.wfile, 1 << 20)
 
     def do_HEAD(self) -> None:
-        """Send its headers alone."""
         self._begin(*self._wanted())
 
     def handle(self) -> None:
-        """Answer requests until the browser goes away."""
         with suppress(ssl.SSLError, ConnectionError, TimeoutError):
             super().handle()
 
@@ -174,5 +222,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def version_string(self) -> str:
-        """The program's name, without versions."""
         return "AccelMatrix"

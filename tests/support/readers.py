@@ -17,12 +17,10 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from analysis.predict.artefact import predictor_files
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
-from analysis.predict.forecaster import Forecaster
-from analysis.predict.kept_evaluation import EVALUATION_NAME
-from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, text_digest
-from analysis.predict.training import train_target
+from analysis.predict.forecaster import Forecaster, predictor_files
+from analysis.predict.manifest import EVALUATION_NAME, MANIFEST_NAME, TrainingOrigin, text_digest
+from analysis.predict.predictor import train_target
 from orchestrator.exchange.bundles.archive import write_archive
 from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.fleet.messages import Beat, Ended, Frame, Noted, Visited, encode, frame_of
@@ -364,7 +362,7 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
-    Reader("prices", ("orchestrator.commands.recommend.prices",),
+    Reader("prices", ("orchestrator.commands.recommend.known_candidates",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),

@@ -9,7 +9,7 @@ from analysis.charts.palette import BACKEND_MARKS
 from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
 from analysis.charts.words import file_stem, in_order, path_words
 from analysis.predict.examples.placements import Target
-from analysis.predict.kept_evaluation import KeptAnswer, KeptTrial, kept_answer
+from analysis.predict.manifest import KeptAnswer, KeptTrial, kept_answer
 from analysis.predict.novelty import NAMED_NOVELTIES, Novelty
 from analysis.predict.trials import NEAR, NoveltyTrial, PredictionTrial
 

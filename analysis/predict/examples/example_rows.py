@@ -1,7 +1,6 @@
 """Examples of a database: measured results with the counted work behind each."""
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +14,8 @@ from analysis.predict.examples.placements import (
     PREDICTED_MODES,
     PREDICTION_TARGETS,
     Counts,
-    Example,
+    ExampleRows,
     Placement,
-    Target,
     architecture_in,
     architecture_of,
     plain_name,
@@ -67,30 +65,12 @@ _MOST_NAMED = 500
 """Cells that a question names by their ids; more are named by their models."""
 
 
-@dataclass(frozen=True)
-class ExampleRows:
-    """Results with their placements, of which each target takes those that have its value."""
-
-    rows: Sequence[Mapping[str, Any]]
-    placements: Sequence[Placement]
-    left_out: Mapping[str, int]
-    """By reason, the results that are no examples."""
-
-    def examples(self, target: Target) -> list[Example]:
-        return [
-            Example(placement, value, row["source"])
-            for row, placement in zip(self.rows, self.placements, strict=True)
-            if (value := row[target.column]) and 0 < value < math.inf
-        ]
-
-
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from; simulated ones are not among them.
+    """The results of a database that predictors learn from, without simulated ones.
 
-    A file that lacks the work of a model gets it from another one that tells it of the same model
-    at the same size: it is a fact of the model.
+    A file that lacks the work of a model gets it from another one of the same model and size.
     """
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
@@ -99,16 +79,13 @@ def example_rows(
     samples = {_sample_key(row): work for row in results if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
     for row in results:
-        try:
-            placements.append(reading.placement(row, samples.get(_sample_key(row))))
+        placement = reading.placement(row, samples.get(_sample_key(row)))
+        if isinstance(placement, str):
+            left_out[placement] += 1
+        else:
+            placements.append(placement)
             rows.append(row)
-        except NoExample as reason:
-            left_out[str(reason)] += 1
     return ExampleRows(rows, placements, left_out)
-
-
-class NoExample(Exception):
-    """A result of which no example can be made, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -116,20 +93,19 @@ class _Reading:
     peaks: MachinePeaks
     models: Mapping[str, ModelSpec]
     polynomials: Mapping[str, Polynomials | None]
-    """By the model's id; None for models that nobody counted."""
 
-    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
-        """The placement of a result."""
+    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement | str:
+        """The placement of a result; the reason where no example can be made of it."""
         precision, backend = row["precision"], row["backend"]
         if not (precision and backend and row["runtime"] and row["hardware"]):
-            raise NoExample("the file tells no device, backend, runtime or precision")
+            return "the file tells no device, backend, runtime or precision"
         model = self.models.get(row["model_id"] or "")
         counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
         if counts is None:
-            raise NoExample("nobody counted the model's work")
+            return "nobody counted the model's work"
         device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)
         if device is None:
-            raise NoExample("nobody knows the device's peaks")
+            return "nobody knows the device's peaks"
         name = plain_name(row["model"])
         return Placement(
             model=name,
@@ -194,18 +170,7 @@ def _software(row: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (version, details.get("file_name.layout"))))
 
 
-@dataclass(frozen=True)
-class ChangedRows:
-    """The rows of a database by those that a predictor was trained on."""
-
-    added: int
-    """Rows that came since."""
-    removed: int
-    """Rows that are no longer there."""
-
-
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
-    """The number of rows of each run that predictors may learn from."""
     parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
     table = source.arrow(f"""
         SELECT run_id, count(*) AS rows FROM ({" UNION ALL ".join(parts)})
@@ -214,13 +179,10 @@ def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
     return dict(zip(table["run_id"].to_pylist(), table["rows"].to_pylist(), strict=True))
 
 
-def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
-    """The rows that came and went between two counts of rows by run."""
+def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> tuple[int, int]:
+    """The number of rows that came, and of those that went, between two counts of rows by run."""
     changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
-    return ChangedRows(
-        added=sum(change for change in changes if change > 0),
-        removed=-sum(change for change in changes if change < 0),
-    )
+    return sum(one for one in changes if one > 0), -sum(one for one in changes if one < 0)
 
 
 def digest_of_rows(rows: ExampleRows) -> str:
@@ -236,12 +198,7 @@ def digest_of_rows(rows: ExampleRows) -> str:
 def measured_targets(
     source: ArrowSource, cells: Sequence[tuple[str, Cell]]
 ) -> dict[int, Mapping[str, float]]:
-    """By target the newest results of cells that have some, as far as they may be quoted.
-
-    Args:
-        source: the database.
-        cells: each with the id of its machine; its number is the key of its results.
-    """
+    """The newest results by target, under the number of each (machine's id, cell) that has some."""
     columns = {name: target.column for name, target in PREDICTION_TARGETS.items()}
     selected = ", ".join(f"r.{column}" for column in columns.values())
     if len(cells) <= _MOST_NAMED:

@@ -40,13 +40,8 @@ def counts_of_cell(
 ) -> Counts | None:
     """The counted work of one iteration of the cell; None where nobody counted the model.
 
-    Args:
-        model: the model.
-        cell: a cell of it.
-        polynomials: those that a job counted; None for those of the catalogue.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
+    Polynomials are those of a job; without them those of the catalogue. Raises Unsupported for a
+    size that the model doesn't take.
     """
     work = iteration_work(model, cell, polynomials)
     counts = counts_of(model, cell, polynomials)
@@ -66,7 +61,6 @@ def counts_of_cell(
 
 
 def depth_of(config: Mapping[str, Any]) -> float | None:
-    """Layers of all parts of a configuration; None where it names none."""
     return sum(_layers(config)) or None
 
 
@@ -91,7 +85,6 @@ class SampleWork:
     """The work of one sample as a foreign file tells it."""
 
     macs: float
-    """Multiply-accumulates."""
     activations: float
     """Elements that products and convolutions put out."""
 
@@ -123,7 +116,6 @@ def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | Non
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell | None:
-    """The cell of a row that has the axes of one; None where they are no cell of ours."""
     names = [name for name in Cell.model_fields if name in row]
     try:
         return Cell.model_validate({name: row[name] for name in names})
@@ -143,7 +135,6 @@ class SiblingWork:
     """Work that is taken from another model."""
 
     sibling: str
-    """The name of the model that was counted."""
     polynomials: Polynomials
 
 
@@ -154,46 +145,36 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
     times the width. That is right for layers of one shape and a guess for others, so predictions
     that rest on it are marked as extrapolations.
     """
-    size = _size(model.config)
-    known = [*_counted_siblings(model)] if size else []
+    size, kind = _size(model.config), _kind(model)
+    known = [
+        (name, polynomials, other)
+        for name, one in catalogue().items()
+        if _kind(one) == kind
+        and (polynomials := catalogued_polynomials(one))
+        and (other := _size(one.config))
+    ]
     if size is None or not known:
         return None
-    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(size.ratio(one[2]))))
-    scaled = {name: size.scaled(name, value, other) for name, value in polynomials.items()}
+    layers, width = size
+
+    def ratio(other: tuple[float, float]) -> float:
+        return layers * width**2 / (other[0] * other[1] ** 2)
+
+    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(ratio(one[2]))))
+    scaled = {}
+    for name, polynomial in polynomials.items():
+        factor = 1.0 if name in _UNSCALED else ratio(other)
+        if not name.endswith((*_UNSCALED, *_BY_SQUARE)):
+            factor *= other[1] / width
+        scaled[name] = {term: value * factor for term, value in polynomial.items()}
     return SiblingWork(sibling, scaled)
 
 
-@dataclass(frozen=True)
-class _Size:
-    layers: float
-    width: float
-
-    def ratio(self, other: "_Size") -> float:
-        return self.layers * self.width**2 / (other.layers * other.width**2)
-
-    def scaled(
-        self, name: str, polynomial: Mapping[str, float], other: "_Size"
-    ) -> dict[str, float]:
-        factor = 1.0
-        if name not in _UNSCALED:
-            factor = self.ratio(other)
-            factor *= 1.0 if name.endswith(_BY_SQUARE) else other.width / self.width
-        return {term: value * factor for term, value in polynomial.items()}
-
-
-def _size(config: Mapping[str, Any]) -> _Size | None:
-    """The layers and their width; None where the configuration does not name both."""
+def _size(config: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The number of layers, and their width."""
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
-    return _Size(layers, width) if layers and width else None
-
-
-def _counted_siblings(model: ModelSpec) -> Iterator[tuple[str, Polynomials, _Size]]:
-    """Models of the catalogue with the same architecture, inputs and forward pass."""
-    for name, known in catalogue().items():
-        polynomials, size = catalogued_polynomials(known), _size(known.config)
-        if polynomials and size and _kind(known) == _kind(model):
-            yield name, polynomials, size
+    return (layers, width) if layers and width else None
 
 
 def _kind(model: ModelSpec) -> tuple[object, ...]:

@@ -33,7 +33,7 @@ from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from orchestrator.running.observer import Observer
 from orchestrator.screen.words.reasons import error_text
-from orchestrator.server.page_graph import PageGraph, PageInput
+from orchestrator.server.content import PageGraph, PageInput
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, Unsupported
@@ -173,8 +173,7 @@ class ServePage(AxisOptions, Command):
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.bench import BenchOptions
         from orchestrator.commands.program.progress import show_progress
-        from orchestrator.server.content import page_content
-        from orchestrator.server.page_graph import PAGE_BACKENDS
+        from orchestrator.server.content import PAGE_BACKENDS, page_content
         from orchestrator.server.web_server import serving
 
         request = PlanRequest(

@@ -22,8 +22,7 @@ from orchestrator.commands.measure.pipelines.jobs import (
     pipeline_jobs,
 )
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.forecast import KnownSpeeds
+from orchestrator.planning.estimate import KnownSpeeds, export_estimate
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.run_file import RunSource
@@ -39,7 +38,7 @@ from runner.contract.graph import GraphKind, NumberFormat
 from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
-    from orchestrator.planning.forecast import EstimateSource
+    from orchestrator.planning.estimate import EstimateSource
     from orchestrator.store.query.results import CellSpeed
 
 

@@ -13,8 +13,8 @@ from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
+from orchestrator.planning.estimate import FindForecasts, no_forecast
 from orchestrator.planning.expand import PlanningProgress, unheard
-from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
@@ -26,6 +26,8 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
 
     One whose device is simulated here is left out of what is timed.
     """
+    from orchestrator.launchers.diagnosis import runnable
+
     launcher = choose_launcher(requested, lambda _: None)  # the run says what was chosen
     running, lacking = runnable(launcher), this_machine(purpose).unavailable
     return AvailableBackends(

@@ -11,17 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.predict.kept_evaluation import (
+from analysis.predict.manifest import (
     EVALUATION_NAME,
+    MANIFEST_NAME,
     KeptEvaluation,
     KeptTrial,
-    parse_evaluation,
-)
-from analysis.predict.manifest import (
-    MANIFEST_NAME,
     PredictorManifest,
     ReadFile,
     Sources,
+    parse_evaluation,
     predictor_manifest,
 )
 from analysis.predict.novelty import Novelty
@@ -56,16 +54,13 @@ class StoredPredictor:
     database: Path
     manifest: PredictorManifest
     added: int
-    """Results that came since it was trained and that it could learn from."""
 
     @property
     def folder(self) -> Path:
-        """The folder with its files."""
         return predictor_folder(self.database)
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
-        """The forecaster of these targets; None for all that it knows."""
-        from analysis.predict.artefact import read_forecaster
+        from analysis.predict.forecaster import read_forecaster
 
         refuse = partial(_refused, self.database)
         return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)
@@ -77,35 +72,28 @@ class ReadyForecaster:
 
     forecaster: "Forecaster | None" = None
     added: int = 0
-    """Results that came since it was trained."""
     refusal: str | None = None
-    """The reason why what was trained cannot be used."""
 
 
 def predictor_folder(database: Path) -> Path:
-    """The folder of a database's predictor, beside it."""
     return database.with_name(f"{database.name}.predictor")
 
 
 def training_command(database: Path, sources: Sources = "ours") -> str:
-    """The command that makes a new predictor of this database."""
     whose = ["--source all"] if sources == "all" else []
     return " ".join(["orchestrator predict train", *database_option(database), *whose])
 
 
 def evaluation_command(database: Path, sources: Sources) -> str:
-    """The command that evaluates predictions of this database, and keeps what it finds."""
     whose = ["--source all"] if sources == "all" else []
     return " ".join(["orchestrator predict evaluate", *whose, *database_option(database)])
 
 
 def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Path:
-    """Write a predictor's files, whole or not at all; returns their folder.
-
-    The database keeps the digest, SHA-256 of the file that vouches for the others, in hex.
-    """
+    """Write a predictor's files, whole or not at all, and bind it to the database by its digest."""
     folder = predictor_folder(database)
-    if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
+    is_empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not (is_empty or (folder / MANIFEST_NAME).is_file()):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
     from orchestrator.store.health.decisions import bind_predictor
 
@@ -136,11 +124,12 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
         )
-    changed = changed_rows(manifest.rows, rows_by_run(source, imported=manifest.sources == "all"))
-    if changed.removed:
+    now = rows_by_run(source, imported=manifest.sources == "all")
+    added, removed = changed_rows(manifest.rows, now)
+    if removed:
         total = sum(manifest.rows.values())
-        raise refuse(f"{changed.removed:,} of the {total:,} results that it rests on are gone")
-    return StoredPredictor(database, manifest, changed.added)
+        raise refuse(f"{removed:,} of the {total:,} results that it rests on are gone")
+    return StoredPredictor(database, manifest, added)
 
 
 def look_into_predictor(database: Path) -> StoredPredictor:
@@ -154,8 +143,7 @@ def ready_forecaster(
 ) -> ReadyForecaster:
     """The forecaster of these targets; one without a forecaster where none can be used.
 
-    What was measured can be ranked without it, so a damaged, foreign or stale predictor, and a
-    missing extra `analysis`, are no errors here, but remarks.
+    What was measured can be ranked without it, so what is wrong with it is a remark, and no error.
     """
     if not predictor_folder(database).is_dir():
         return ReadyForecaster()
@@ -168,7 +156,6 @@ def ready_forecaster(
 
 
 def plain_text(path: Path) -> str:
-    """The text of a plain file."""
     try:
         return read_plain(path, MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -187,20 +174,15 @@ def _reader(folder: Path) -> ReadFile:
 
 
 def _refused(database: Path, fault: str) -> StoreError:
-    """The error that says why a predictor cannot be used, with what makes a new one."""
     return StoreError(
         f"{predictor_folder(database)}: {fault}", hint=f"train anew: `{training_command(database)}`"
     )
 
 
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
-
-
 def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
     """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
 
-    Returns the file; None where there is no predictor of the rows with this digest.
+    None where there is no such predictor.
     """
     if not predictor_folder(database).is_dir():
         return None
@@ -220,7 +202,6 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
 
 
 def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
-    """The evaluation that is kept beside a predictor; None where there is none of its results."""
     try:
         evaluation = parse_evaluation(plain_text(predictor.folder / EVALUATION_NAME))
     except FileNotFoundError:
@@ -235,7 +216,6 @@ def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
 
 
 def _earlier(predictor: StoredPredictor) -> KeptTrials:
-    """The trials that are kept already; none where they cannot be read."""
     try:
         evaluation = kept_evaluation(predictor)
     except StoreError:

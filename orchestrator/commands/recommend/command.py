@@ -17,8 +17,17 @@ from orchestrator.commands.options.common import (
     Set,
     overrides_of,
 )
-from orchestrator.commands.predict.train_command import SourceChoice
+from orchestrator.commands.predict.question import SourceChoice
 from orchestrator.commands.program.command import Command
+from orchestrator.screen.lines import print_content
+from orchestrator.screen.sheet import (
+    SHEET_SUFFIXES,
+    print_sheet,
+    require_output,
+    sheet_format,
+    show_sheet,
+)
+from orchestrator.system.files import is_stdout, output_file
 from orchestrator.system.options import (
     Force,
     Json,
@@ -36,14 +45,13 @@ from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.recommend.service_levels import ServiceLevel
-    from orchestrator.commands.recommend.answer import RecommendationRequest
-    from orchestrator.commands.recommend.output import RecommendationOutput
 
+_MATRIX = "matrix"
+_SUFFIXES = {**SHEET_SUFFIXES, ".yaml": _MATRIX, ".yml": _MATRIX}
 _Objective = Literal["latency", "throughput", "memory", "energy", "cost"]
 _Format = Literal["table", "markdown", "csv", "json", "html", "matrix"]
 _Unit = Literal["cell", "second"]
 _NO_CHOICE = ("scenario", "target_qps", "slo_ms", "workers", "training_precision")
-"""Axes that nothing is recommended for."""
 _HELP: Mapping[AxisName, str] = {
     "backend": "Only these hardware paths.  [default: those with results]",
     "runtime": "Only these runtimes.  [default: all of a backend]",
@@ -132,7 +140,6 @@ class _Requirements:
 
     @property
     def service_level(self) -> "ServiceLevel | None":
-        """The limit that a percentile must keep."""
         from analysis.recommend.service_levels import parse_service_level
 
         if self.slo is None and self.slo_confidence is not None:
@@ -199,46 +206,58 @@ class RecommendCommand(
     """
 
     def execute(self) -> None:
-        """Show what is recommended, or the cells to measure."""
         self.refuse_without("--next", _OF_NEXT)
         if self.next_ is not None:
             self.refuse_all_but("--next", (*_OF_NEXT, *_OUTPUT))
-        from orchestrator.commands.recommend.answer import recommend_cells
-        from orchestrator.commands.recommend.output import RecommendationOutput
-
         form = asked_format(self.format_, as_json=self.json)
-        shown = RecommendationOutput(form, self.output, force=self.force, wide=self.wide)
-        shown.require(self.database_file)
-        if self.next_ is not None:
-            self._show_next(self.next_, shown)
-            return
-        shown.show(recommend_cells(self._request()))
+        database, output = self.database_file, self.output
+        require_output(form, output, force=self.force, database=database, suffixes=_SUFFIXES)
+        form = sheet_format(form, output, _SUFFIXES)
+        if self.next_ is None:
+            self._recommend(form)
+        else:
+            self._propose(self.next_, form)
 
-    def _request(self) -> "RecommendationRequest":
+    def _recommend(self, form: str) -> None:
         from analysis.recommend.choices import USUAL_CONFIDENCE
-        from orchestrator.commands.recommend.answer import RecommendationRequest
-        from orchestrator.commands.recommend.candidate_cells import CandidateRequest
-
-        return RecommendationRequest(
-            self.database_file,
-            CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
-            self.objective,
-            self.service_level,
-            self.slo_confidence or USUAL_CONFIDENCE,
-            self.memory_bytes,
-            self.prices,
-            tuple(self.hardware or ()),
-            self.source == "all",
+        from orchestrator.commands.recommend.answer import (
+            CandidateRequest,
+            RecommendationRequest,
+            recommend_cells,
         )
+        from orchestrator.commands.recommend.table import recommendation_sheet
+        from orchestrator.commands.recommend.words import matrix_text
 
-    def _show_next(self, matrix: Path, shown: "RecommendationOutput") -> None:
-        """Show the cells of a matrix to measure next."""
+        answer = recommend_cells(
+            RecommendationRequest(
+                self.database_file,
+                CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
+                self.objective,
+                self.service_level,
+                self.slo_confidence or USUAL_CONFIDENCE,
+                self.memory_bytes,
+                self.prices,
+                tuple(self.hardware or ()),
+                self.source == "all",
+            )
+        )
+        if form == _MATRIX:
+            self._write(matrix_text(answer))
+        else:
+            show_sheet(recommendation_sheet(answer, form), form, self.output, wide=self.wide)
+
+    def _propose(self, matrix: Path, form: str) -> None:
+        """Show the cells of a matrix to measure next; beside a matrix in a file, the table too."""
         from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.recommend.next_cells import NextRequest, propose_next
+        from orchestrator.commands.recommend.next_cells import (
+            next_sheet,
+            propose_next,
+            proposed_matrix_text,
+        )
         from orchestrator.running.options import RunOptions
 
-        plan = PlanRequest(
+        request = PlanRequest(
             matrix,
             overrides=overrides_of(self.set_, self.profile),
             select=tuple(self.select or ()),
@@ -246,7 +265,21 @@ class RecommendCommand(
             options=RunOptions(database=self.database),
             progress=PlanningNotes(),
         )
-        request = NextRequest(
-            matrix, plan, self.limit, per_second=self.per == "second", folder=shown.folder
+        written = None if self.output is None or is_stdout(self.output) else self.output
+        folder = written and written.parent
+        answer = propose_next(
+            matrix, request, self.limit, per_second=self.per == "second", folder=folder
         )
-        shown.show_next(propose_next(request))
+        if form != _MATRIX:
+            show_sheet(next_sheet(answer), form, self.output, wide=self.wide)
+            return
+        self._write(proposed_matrix_text(answer, self.output))
+        if written:
+            print_sheet(next_sheet(answer, written), wide=self.wide)
+
+    def _write(self, text: str) -> None:
+        if self.output is None or is_stdout(self.output):
+            print_content(text.encode())
+            return
+        with output_file(self.output) as file:
+            file.write(text.encode())

@@ -1,12 +1,19 @@
-"""Words of recommendations: candidates and their figures in a line, the answer, what to do next."""
+"""Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from analysis.recommend.candidates import OBJECTIONS, Candidate
+from analysis.recommend.candidates import (
+    COST,
+    OBJECTIONS,
+    WORST_GRADE,
+    Candidate,
+    Figure,
+    cost_unit,
+)
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
-from analysis.recommend.figures import COST, WORST_GRADE, Figure, cost_unit
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
@@ -15,10 +22,14 @@ from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, AXIS_NAMES
 from runner.contract.cell import Cell
+from runner.contract.errors import NothingToDo
 
 MATRIX_FILE = "best.yaml"
+MOST_EQUALS = 3
+"""Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
+_USUAL = {"mode": "inference", "scenario": "single_stream"}
 _ALL_BUT_A_PERCENT = 0.99
 
 
@@ -35,7 +46,6 @@ def candidate_path(cell: Cell) -> str:
 
 
 def figure_unit(answer: Recommendation, cell: Cell) -> str:
-    """The unit of the ranked figures."""
     objective = answer.requirements.objective
     if objective.name == COST and answer.prices:
         return cost_unit(answer.prices.currency, cell)
@@ -128,7 +138,6 @@ def _short(one: RankedCandidate, *, several: bool) -> str:
 
 
 def none_left_words(choice: Choice) -> str:
-    """The sentence where nothing is recommended, with the reasons by their number."""
     counts = Counter(one.objection.kind for one in choice.left_out)
     reasons = ", ".join(
         f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
@@ -137,7 +146,6 @@ def none_left_words(choice: Choice) -> str:
 
 
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
-    """The sentence about the largest batch, where memory limits it."""
     limit = answer.requirements.memory_bytes
     if not (limit and answer.requirements.largest_batch):
         return
@@ -192,7 +200,6 @@ def next_words(answer: Recommendation) -> Iterator[str]:
 
 
 def _bench(cell: Cell, answer: Recommendation) -> str:
-    """The command that measures a cell."""
     words: list[str] = ["orchestrator", "bench"]
     for axis in AXES:
         value = getattr(cell, axis.name)
@@ -201,3 +208,43 @@ def _bench(cell: Cell, answer: Recommendation) -> str:
         word = answer.words.get(value, value) if axis.name == "model" else value
         words += [axis.option, str(word)]
     return shlex.join([*words, *database_option(answer.request.database)])
+
+
+def matrix_text(answer: Recommendation) -> str:
+    """The matrix of the first of each ranking, with those that may be as good.
+
+    What each rests on stands above.
+    """
+    import yaml
+
+    lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]
+    cells: list[Cell] = []
+    for choice in answer.choices:
+        if ranking := choice.ranking:
+            chosen = [ranking.first, *ranking.equals[:MOST_EQUALS]]
+            more = "" if len(chosen) == 1 else f" ({len(chosen)} entries)"
+            name = subject_words(ranking.first.candidate.cell)
+            lines.append(f"{name}{more}: {answer_words(answer, ranking)}")
+            cells += (one.candidate.cell for one in chosen)
+    if not cells:
+        raise NothingToDo(
+            "no candidate is left for a matrix",
+            hint="`orchestrator recommend` without --format matrix says why",
+        )
+    include = [_entry(cell, answer.words) for cell in dict.fromkeys(cells)]
+    matrix: dict[str, Any] = {"version": 1, "include": include}
+    if limit := answer.request.memory_bytes:
+        words = format_size(limit)
+        matrix["limits"] = {"memory": limit if "." in words else words}
+    comments = "".join(f"# {line}\n" for line in lines)
+    return comments + yaml.safe_dump(matrix, sort_keys=False, allow_unicode=True)
+
+
+def _entry(cell: Cell, words: Mapping[str, str]) -> dict[str, Any]:
+    """A combination of its own: what a cell has, without what every cell has."""
+    entry: dict[str, Any] = {
+        name: value
+        for name in AXIS_NAMES
+        if (value := getattr(cell, name)) is not None and value != _USUAL.get(name)
+    }
+    return entry | {"model": words.get(cell.model, cell.model)}

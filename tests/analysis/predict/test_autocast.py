@@ -6,8 +6,7 @@ import pytest
 
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example, Placement
 from analysis.predict.explanation import Explanation, explanation_of
-from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
-from analysis.predict.training import train_target
+from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor, train_target
 from tests.analysis.predict.examples import a_placement, peak_seconds
 
 TARGET = PREDICTION_TARGETS["latency"]

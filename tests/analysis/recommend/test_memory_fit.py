@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure
 from analysis.recommend.memory_fit import (
     MemoryResult,
     grown_bytes,

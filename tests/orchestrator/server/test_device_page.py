@@ -12,8 +12,7 @@ import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.outcome import read_file
-from orchestrator.server.content import page_content
-from orchestrator.server.page_graph import PageGraph
+from orchestrator.server.content import PageGraph, page_content
 from orchestrator.server.web_server import serving
 from runner.contract.web import RUNTIME_FOLDER, WEB_FOLDER
 from tests.support.needs import lacking

@@ -16,8 +16,6 @@ from orchestrator.commands.compare.answer import (
     compare_results,
     compare_run_pair,
 )
-from orchestrator.commands.recommend.answer import RecommendationRequest, recommend_cells
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
@@ -33,7 +31,6 @@ OPENVINO = {"backend": "openvino", "runtime": "openvino"}
 
 
 def drew(joules: float, scope: str | None = HOST, **changes: Any) -> Record:
-    """A result whose samples took so many joules."""
     energy = {"energy_per_sample_joules": joules, "energy_scope": scope}
     return a_record(grade="A", **energy, **changes)
 
@@ -80,18 +77,6 @@ def test_another_scope_is_another_series(
     with Store.open_readonly(database) as store:
         trends = trends_of(store, Selection(every=True), METRICS["energy"])
     assert (trends.series, trends.once) == ((), 2)
-
-
-def test_a_recommendation_ranks_one_scope(tmp_path: Path) -> None:
-    database = write_records(tmp_path, ON_THREE)
-    axes: dict[Any, Any] = {"model": ("bert-tiny",), "batch_size": ("1",), "precision": ("fp32",)}
-    request = RecommendationRequest(database, CandidateRequest(axes), "energy")
-    (choice,) = recommend_cells(request).choices
-    assert choice.ranking is not None
-    assert [row.candidate.cell.backend for row in choice.ranking.rows] == ["openvino", "cpu"]
-    reasons = {one.candidate.cell.id: one.objection for one in choice.left_out}
-    refused = reasons["cuda-bert-tiny-fp32-b1-s128-inference"]
-    assert (refused.kind, refused.reason) == ("other_scope", "joules of board, not package + dram")
 
 
 def test_a_chart_names_the_least_of_each_scope(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ OVER_ALL = ("recommend", "--family", "embedding", "--database", "benchmarks.duck
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a database without a predictor."""
     path = tmp_path_factory.mktemp("recommend")
     write_comparable(path)
     (path / "prices.yaml").write_text("currency: EUR\nbackends: {cpu: {per_hour: 0.1}}\n")
