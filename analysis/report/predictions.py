@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.charts.accuracy import errors_chart, kept_chart
 from analysis.charts.chart import Chart
-from analysis.charts.predictions.accuracy import kept_chart
-from analysis.charts.predictions.errors import errors_chart
-from analysis.charts.predictions.units import shown_unit, shown_value
+from analysis.charts.predictions import shown_unit, shown_value
 from analysis.charts.topics import distinctly_named
 from analysis.charts.words import listed, noun_count, path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
@@ -124,7 +123,7 @@ def miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptT
 
 
 def _miss_columns(target: Target) -> tuple[Field, ...]:
-    unit = shown_unit(target).name
+    unit = shown_unit(target)
     return (
         Field("novelty", "asked about"),
         Field("model"),

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.charts.history.changes import change_chart
-from analysis.charts.history.levels import reading_words
-from analysis.charts.history.regressions import regression_charts
+from analysis.charts.levels import reading_words
+from analysis.charts.regressions import change_chart, regression_charts
 from analysis.charts.topics import distinctly_named
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY

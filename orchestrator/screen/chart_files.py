@@ -57,7 +57,7 @@ def _svg(chart: "Chart") -> bytes:
 
 
 def _html(chart: "Chart") -> bytes:
-    from analysis.charts.page import chart_page
+    from analysis.charts.drawing import chart_page
 
     return chart_page(chart)
 

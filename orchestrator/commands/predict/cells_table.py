@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.predictions import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES

@@ -65,7 +65,7 @@ class EvaluationReport:
 
     def chart(self) -> "Chart | None":
         """Predictions of the first target against measurements, in the trial with most of them."""
-        from analysis.charts.predictions.accuracy import novelty_chart
+        from analysis.charts.accuracy import novelty_chart
 
         first = self.evaluations[0]
         tried = max(first.trials, key=lambda one: len(one.trial.answered))

@@ -65,7 +65,7 @@ class PredictedCells:
 
     def chart(self) -> "Chart":
         """Its first target over a size, drawn."""
-        from analysis.charts.predictions.curve import DrawnCell, prediction_chart
+        from analysis.charts.predictions import DrawnCell, prediction_chart
 
         target = self.targets[0]
         drawn = [

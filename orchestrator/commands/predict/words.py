@@ -83,7 +83,7 @@ def trained_sheet(trained: "TrainedPredictor") -> Sheet:
 
 def predictor_chart(manifest: PredictorManifest) -> "Chart":
     """The errors of a predictor, drawn."""
-    from analysis.charts.predictions.errors import errors_chart
+    from analysis.charts.accuracy import errors_chart
 
     chart = errors_chart(manifest, NOVELTY_WORDS)
     if chart is None:

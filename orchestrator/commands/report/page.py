@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.charts.chart import Chart
-from analysis.charts.page import vega_script
-from analysis.charts.palette import PAGE
+from analysis.charts.chart import PAGE, Chart
+from analysis.charts.drawing import vega_script
 from analysis.report.report import Report, ReportSection, ResultDetail
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from analysis.charts.chart import Chart
-from analysis.charts.history.trends import trend_chart
+from analysis.charts.trends import trend_chart
 from analysis.compare.values import MetricValue
 from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
 from analysis.results.metrics import metric_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from analysis.charts.palette import BACKEND_MARKS
+from analysis.charts.chart import BACKEND_MARKS
 from orchestrator.screen.pages.markup import Markup, element, json_for_script, markup
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.charts.chart import Chart, backend_scale
+from analysis.charts.chart import Chart
 from orchestrator.screen.chart_files import require_chart, save_chart
 from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install
@@ -22,7 +22,7 @@ CHART = Chart(
         "encoding": {
             "x": {"field": "batch", "type": "quantitative"},
             "y": {"field": "latency", "type": "quantitative"},
-            "color": {"field": "backend", "type": "nominal", "scale": backend_scale(["cpu"])},
+            "color": {"field": "backend", "type": "nominal", "scale": {"domain": ["cpu"]}},
         },
     },
     ("cpu",),
