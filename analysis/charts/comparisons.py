@@ -19,11 +19,11 @@ from analysis.charts.layers import (
 )
 from analysis.charts.questions import richest_questions
 from analysis.charts.words import (
-    counted,
     distinct_rows,
     file_stem,
     noun_count,
     path_words,
+    remainder_words,
     size_words,
 )
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
@@ -86,7 +86,7 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     ]
     baselines = sorted({str(group.baseline) for group in groups})
     beside = baselines[0] if len(baselines) == 1 else "the baseline of each"
-    left_out = counted(
+    left_out = remainder_words(
         len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
     )
     axis = log_axis(

@@ -6,10 +6,11 @@ from itertools import accumulate
 
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import Point, backend_colour, fields, linear_axis, log_axis, span_words
-from analysis.charts.questions import MOST_CHARTS, Row
+from analysis.charts.questions import MOST_CHARTS
 from analysis.charts.words import file_stem, noun_count
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
 
 MOST_MARKS = 2_000
@@ -101,7 +102,7 @@ def _histogram_sql(ids: str) -> str:
     """
 
 
-def _course(result: Row, bins: Sequence[Row]) -> Chart:
+def _course(result: RowFacts, bins: Sequence[RowFacts]) -> Chart:
     backend = result["backend"]
     points = [
         {"i": row["i"], "value": value, "phase": row["phase"], "backend": backend}
@@ -119,7 +120,7 @@ def _course(result: Row, bins: Sequence[Row]) -> Chart:
     )
 
 
-def _course_spec(points: Sequence[Point], starts: Sequence[int], result: Row) -> Spec:
+def _course_spec(points: Sequence[Point], starts: Sequence[int], result: RowFacts) -> Spec:
     colour = backend_colour([result["backend"]], legend=False)
     is_timed = f"datum.phase === '{_TIMED}'"
     layers: list[Spec] = [
@@ -147,7 +148,7 @@ def _course_spec(points: Sequence[Point], starts: Sequence[int], result: Row) ->
     return {"data": {"values": points}, "layer": layers}
 
 
-def _course_sentence(result: Row, bins: Sequence[Row]) -> str:
+def _course_sentence(result: RowFacts, bins: Sequence[RowFacts]) -> str:
     total = sum(row["durations"] for row in bins)
     timed = [row for row in bins if row["phase"] == _TIMED]
     count = sum(row["durations"] for row in timed)
@@ -170,7 +171,7 @@ def _course_sentence(result: Row, bins: Sequence[Row]) -> str:
     )
 
 
-def _changes(result: Row) -> str:
+def _changes(result: RowFacts) -> str:
     words = []
     if change := result["steady_change"]:
         words.append(f"the surest change of level inside a process is {change:+.1%}")
@@ -179,7 +180,7 @@ def _changes(result: Row) -> str:
     return f" Grade {result['grade'] or 'none'}: {'; '.join(words)}." if words else ""
 
 
-def _distribution(result: Row, bars: Sequence[Row]) -> Chart:
+def _distribution(result: RowFacts, bars: Sequence[RowFacts]) -> Chart:
     inside = [{**bar, "backend": result["backend"]} for bar in bars if bar["bar"] < _BARS]
     beyond = next((bar for bar in bars if bar["bar"] >= _BARS), None)
     total = sum(bar["durations"] for bar in bars)
@@ -201,7 +202,7 @@ def _distribution(result: Row, bars: Sequence[Row]) -> Chart:
     )
 
 
-def _histogram_spec(bars: Sequence[Point], result: Row) -> Spec:
+def _histogram_spec(bars: Sequence[Point], result: RowFacts) -> Spec:
     ends = [{"value": end} for bar in bars for end in (bar["left"], bar["right"])]
     shown = [*fields(durations=None), *fields(",.4~g", left="from, ms", right="to, ms")]
     return {

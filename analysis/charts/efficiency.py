@@ -21,20 +21,21 @@ from analysis.charts.layers import (
     row_chart,
     row_names,
 )
-from analysis.charts.questions import MOST_CHARTS, Row, grouped
+from analysis.charts.questions import MOST_CHARTS, grouped
 from analysis.charts.words import (
-    counted,
     distinct_rows,
     file_stem,
     in_order,
     noun_count,
     path_words,
+    remainder_words,
     size_words,
 )
 from analysis.results.comparability import SCOPE, SCOPE_SQL
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
 from runner.contract.synonyms import axis_words
 
@@ -75,7 +76,7 @@ def rooflines(
     return tuple(map(_roofline, devices[:limit]))
 
 
-def _roofline(rows: Sequence[Row]) -> Chart:
+def _roofline(rows: Sequence[RowFacts]) -> Chart:
     points = [_roofline_point(row) for row in rows]
     device = str(rows[0]["hardware"] or "unknown device")
     left_out = rows[0]["points"] - len(rows)
@@ -83,13 +84,13 @@ def _roofline(rows: Sequence[Row]) -> Chart:
         file_stem("roofline", device, rows[0]["host"]),
         f"Achieved arithmetic below the measured roofs · {device}",
         _roofline_sentence(rows)
-        + counted(left_out, "point", "with less of the peak are not drawn."),
+        + remainder_words(left_out, "point", "with less of the peak are not drawn."),
         _roofline_spec(points, [*_roofs(rows)]),
         backends_of(points),
     )
 
 
-def _roofline_point(row: Row) -> Point:
+def _roofline_point(row: RowFacts) -> Point:
     return {
         **{name: row[name] for name in ("backend", "precision", "part", "intensity")},
         "cell": row["cell_id"],
@@ -133,7 +134,7 @@ def _roofline_spec(points: Sequence[Point], roofs: Sequence[Point]) -> Spec:
     }
 
 
-def _roofs(rows: Sequence[Row]) -> Iterator[Point]:
+def _roofs(rows: Sequence[RowFacts]) -> Iterator[Point]:
     """The corners of each roof: of memory up to the ridge, of arithmetic from there on."""
     intensities = [row["intensity"] for row in rows]
     first, last = min(intensities) / 2, max(intensities) * 2
@@ -150,7 +151,7 @@ def _roofs(rows: Sequence[Row]) -> Iterator[Point]:
             yield {"roof": name, "precision": precision, "intensity": intensity, "value": value}
 
 
-def _roofline_sentence(rows: Sequence[Row]) -> str:
+def _roofline_sentence(rows: Sequence[RowFacts]) -> str:
     known = [row for row in rows if row["mfu"] is not None]
     if not known:
         fastest = max(rows, key=lambda row: float(row["gflop_per_s"]))
@@ -200,7 +201,7 @@ def family_efficiencies(source: ArrowSource, selection: Selection) -> tuple[Char
     return (chart,)
 
 
-def _family_point(row: Row) -> Point:
+def _family_point(row: RowFacts) -> Point:
     return {
         **{name: row[name] for name in ("backend", "low", "high", "n", "models", "family")},
         "row": f"{row['family']} · {path_words(row)}, {row['precision']} ({row['n']})",
@@ -212,9 +213,9 @@ def _family_point(row: Row) -> Point:
     }
 
 
-def _family_sentence(rows: Sequence[Row]) -> str:
+def _family_sentence(rows: Sequence[RowFacts]) -> str:
     best, last = rows[0], rows[-1]
-    left_out = counted(best["rows"] - len(rows), "row", "with less are not drawn.")
+    left_out = remainder_words(best["rows"] - len(rows), "row", "with less are not drawn.")
     return (
         f"Half of the {noun_count(best['n'], 'result')} of {best['family']} on {path_words(best)},"
         f" {best['precision']}, reach {best['share']:.1%} of the peak or more; at the other end"
@@ -263,14 +264,14 @@ def _energy(source: ArrowSource, selection: Selection, metric: Metric) -> Chart 
     )
 
 
-def _energy_words(row: Row, *, several: bool) -> str:
+def _energy_words(row: RowFacts, *, several: bool) -> str:
     """The name of a row, with what its joules hold where that differs between rows."""
     words = [row["model"], row["precision"], row["mode"], *size_words(row)]
     work = ", ".join(str(word) for word in words if word != "inference")
     return f"{path_words(row)} · {work}{f' · {row[SCOPE]}' if several else ''}"
 
 
-def _energy_point(row: Row, name: str, unit: str) -> Point:
+def _energy_point(row: RowFacts, name: str, unit: str) -> Point:
     return {
         "row": name,
         "cell": row["cell_id"],
@@ -284,7 +285,7 @@ def _energy_point(row: Row, name: str, unit: str) -> Point:
     }
 
 
-def _energy_sentence(rows: Sequence[Row], unit: str) -> str:
+def _energy_sentence(rows: Sequence[RowFacts], unit: str) -> str:
     """The least of each scope, since joules of different ones do not compare."""
     least = {row[SCOPE]: row for row in reversed(rows)}
     several = len(least) > 1
@@ -296,7 +297,7 @@ def _energy_sentence(rows: Sequence[Row], unit: str) -> str:
     if several:
         sentences.append("Joules of different scopes do not compare.")
     left_out = rows[0]["results"] - len(rows)
-    more = counted(left_out, "result", "with more energy are not drawn.")
+    more = remainder_words(left_out, "result", "with more energy are not drawn.")
     return (
         f"{' '.join(sentences)} Energies have no interval, so small differences show nothing.{more}"
     )

@@ -18,12 +18,12 @@ from analysis.charts.layers import (
     size_axis,
 )
 from analysis.charts.words import (
-    counted,
     distinct_rows,
     file_stem,
     noun_count,
     path_words,
     question_words,
+    remainder_words,
 )
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.explanation import Explanation, Factor
@@ -99,7 +99,7 @@ def prediction_chart(cells: Sequence[DrawnCell], target_name: str) -> Chart | No
         if outside
         else ""
     )
-    more = counted(len(curves) - len(drawn), "line", "more are not drawn.")
+    more = remainder_words(len(curves) - len(drawn), "line", "more are not drawn.")
     return Chart(
         file_stem("predicted", target.name, "by", size, question),
         f"Predicted {target.label} by {size.replace('_', ' ')} · {question}",

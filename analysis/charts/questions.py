@@ -1,19 +1,18 @@
 """Questions that charts draw: the sets of results that differ in one size, the richest first."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
+from analysis.results.table import RowFacts
 from runner.contract.axes import SIZE_AXES
 
 MOST_CHARTS = 6
 """Charts of one kind, where nobody asks for more."""
-QUESTION = ("model", "precision", "mode", "scenario", *SIZE_AXES, "host")
-Row = Mapping[str, Any]
-"""A result as SQL gives it."""
+ASKED = ("model", "precision", "mode", "scenario", *SIZE_AXES, "host")
 
 
 def richest_questions(
@@ -25,7 +24,7 @@ def richest_questions(
     The scenario `offline` tries batches on its own, which are not results. They are found in SQL,
     so that of a large database only what is drawn is read.
     """
-    keys = [name for name in QUESTION if name != over]
+    keys = [name for name in ASKED if name != over]
     sql = f"""
         SELECT {", ".join(keys)}, count(*) OVER () AS questions FROM (
             SELECT {", ".join(f"r.{name}" for name in keys)},
@@ -42,7 +41,7 @@ def richest_questions(
     return narrowed, rows[0]["questions"] - len(rows)
 
 
-def _equal(row: Row, keys: Sequence[str]) -> str:
+def _equal(row: RowFacts, keys: Sequence[str]) -> str:
     return " AND ".join(f"r.{name} IS NOT DISTINCT FROM {_literal(row[name])}" for name in keys)
 
 
@@ -52,9 +51,9 @@ def _literal(value: Any) -> str:
     return text(value) if isinstance(value, str) else str(value)
 
 
-def grouped(rows: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:
+def grouped(rows: Iterable[RowFacts], names: Sequence[str]) -> list[list[RowFacts]]:
     """Rows that agree in these columns."""
-    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[RowFacts]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[name] for name in names)].append(row)
     return [*groups.values()]

@@ -20,11 +20,12 @@ from analysis.charts.layers import (
     point_layers,
     size_axis,
 )
-from analysis.charts.questions import MOST_CHARTS, QUESTION, Row, grouped
+from analysis.charts.questions import ASKED, MOST_CHARTS, grouped
 from analysis.charts.words import file_stem, path_words, question_words, uppercase_first
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
 
 _PERCENTILES: Mapping[str, Sequence[int]] = {"median": (1, 0), "p90": (6, 3), "p99": (2, 3)}
@@ -40,14 +41,14 @@ _TOOLTIP = [
     *fields(",.4~g", rate="answered per second", offered="offered per second"),
 ]
 _TRIED = tuple(METRICS[name] for name in ("throughput", "latency", "memory"))
-_QUESTION = tuple(name for name in QUESTION if name != "batch_size")
+_QUESTION = tuple(name for name in ASKED if name != "batch_size")
 
 
 def server_curves(
     source: ArrowSource, selection: Selection, limit: int = MOST_CHARTS
 ) -> tuple[Chart, ...]:
     """A chart for each question that several rates were tried on; empty without any."""
-    columns = ", ".join(f"r.{name}" for name in QUESTION)
+    columns = ", ".join(f"r.{name}" for name in ASKED)
     sql = f"""
         SELECT {columns}, r.cell_id, r.backend, r.runtime, r.target_qps, r.achieved_qps,
             r.grade, r.slo_ms,
@@ -58,7 +59,7 @@ def server_curves(
             AND (r.achieved_qps > 0 OR r.peak_qps > 0)
         ORDER BY r.cell_id, r.result_id
     """
-    questions = grouped(source.arrow(sql).to_pylist(), QUESTION)
+    questions = grouped(source.arrow(sql).to_pylist(), ASKED)
     answered = [
         rows for rows in questions if sum(row["achieved_qps"] is not None for row in rows) > 1
     ]
@@ -66,7 +67,7 @@ def server_curves(
     return tuple(_server_chart(rows) for rows in answered[:limit])
 
 
-def _server_chart(rows: Sequence[Row]) -> Chart:
+def _server_chart(rows: Sequence[RowFacts]) -> Chart:
     points = [point for row in rows if row["achieved_qps"] for point in _server_points(row)]
     slo = next((row["slo_ms"] for row in rows if row["peak_qps"]), None)
     words = question_words(rows[0])
@@ -79,7 +80,7 @@ def _server_chart(rows: Sequence[Row]) -> Chart:
     )
 
 
-def _server_points(row: Row) -> list[Point]:
+def _server_points(row: RowFacts) -> list[Point]:
     return [
         {
             "cell": row["cell_id"],
@@ -98,12 +99,12 @@ def _server_points(row: Row) -> list[Point]:
     ]
 
 
-def _offered(row: Row) -> float:
+def _offered(row: RowFacts) -> float:
     """The rate of arrivals; where nobody set one, that of the answers."""
     return float(row["target_qps"] or row["achieved_qps"])
 
 
-def _server_spec(points: Sequence[Point], rows: Sequence[Row], slo: float | None) -> Spec:
+def _server_spec(points: Sequence[Point], rows: Sequence[RowFacts], slo: float | None) -> Spec:
     colour = backend_colour(backends_of(points))
     drawn = {point["percentile"] for point in points}
     percentiles = {name: dash for name, dash in _PERCENTILES.items() if name in drawn}
@@ -135,7 +136,7 @@ def _server_spec(points: Sequence[Point], rows: Sequence[Row], slo: float | None
     }
 
 
-def _peak_layer(row: Row, colour: Spec) -> Spec:
+def _peak_layer(row: RowFacts, colour: Spec) -> Spec:
     """The peak rate as a vertical line."""
     peak = {"backend": row["backend"], "peak": row["peak_qps"], "number": _peak_words(row)}
     return {
@@ -150,13 +151,13 @@ def _peak_layer(row: Row, colour: Spec) -> Spec:
     }
 
 
-def _peak_words(row: Row) -> str:
+def _peak_words(row: RowFacts) -> str:
     high = row["peak_qps_high"]
     bracket = f" (up to {amount(high)} was not ruled out)" if high else ""
     return f"{amount(row['peak_qps'], 'queries/s')}{bracket}"
 
 
-def _server_sentence(rows: Sequence[Row], slo: float | None) -> str:
+def _server_sentence(rows: Sequence[RowFacts], slo: float | None) -> str:
     tried = [row for row in rows if row["achieved_qps"]]
     first, last = min(tried, key=_offered), max(tried, key=_offered)
     rate, median = amount(_offered(last), "offered queries/s"), amount(last["median"], "ms")
@@ -197,7 +198,7 @@ def offline_curves(
     return tuple(charts)
 
 
-def _offline_chart(rows: Sequence[Row], metric: Metric) -> Chart:
+def _offline_chart(rows: Sequence[RowFacts], metric: Metric) -> Chart:
     points = [_offline_point(row, metric) for row in rows]
     question = question_words(rows[0])
     shown = fields(number=metric.label, size=None, cell=None, path=None, queries=None, grade=None)
@@ -222,7 +223,7 @@ def _offline_chart(rows: Sequence[Row], metric: Metric) -> Chart:
     )
 
 
-def _offline_point(row: Row, metric: Metric) -> Point:
+def _offline_point(row: RowFacts, metric: Metric) -> Point:
     return {
         **{name: row[name] for name in ("backend", "runtime", "size", "queries", "found")},
         "value": row[metric.name],
@@ -235,7 +236,7 @@ def _offline_point(row: Row, metric: Metric) -> Point:
     }
 
 
-def _offline_sentence(rows: Sequence[Row], metric: Metric) -> str:
+def _offline_sentence(rows: Sequence[RowFacts], metric: Metric) -> str:
     chosen = [row for row in rows if row["found"]]
     if not chosen:
         return f"{len(rows)} batches were tried; the one that was found is not among them."

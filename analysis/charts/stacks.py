@@ -13,7 +13,7 @@ from analysis.charts.layers import (
     named_rows,
     row_names,
 )
-from analysis.charts.questions import MOST_CHARTS, Row, grouped
+from analysis.charts.questions import MOST_CHARTS, grouped
 from analysis.charts.words import (
     distinct_rows,
     file_stem,
@@ -24,16 +24,17 @@ from analysis.charts.words import (
 )
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
 
-_STEPS = ("forward", "loss", "backward", "optimizer")
+STEP_PARTS = ("forward", "loss", "backward", "optimizer")
 """The parts of a training step, in their order."""
 _SAME = (
     *("model", "backend", "runtime", "precision", "batch_size", "sequence_length", "image_size"),
     *("audio_seconds", "host", "launcher", "threads"),
 )
 """The columns in which a step and the inference beside it agree."""
-_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+START_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 """The stages of a start, in their order."""
 _MOST_BARS = 12
 """Steps or starts of one drawing; others are counted."""
@@ -60,7 +61,7 @@ def training_steps(
     source: ArrowSource, selection: Selection, limit: int = MOST_CHARTS
 ) -> tuple[Chart, ...]:
     """A chart for each model that was trained; empty if none was."""
-    parts = ", ".join(f"t.{part}_median_ms AS {part}" for part in _STEPS)
+    parts = ", ".join(f"t.{part}_median_ms AS {part}" for part in STEP_PARTS)
     same = " AND ".join(f"i.{name} IS NOT DISTINCT FROM s.{name}" for name in _SAME)
     sql = f"""
         WITH selected AS (SELECT * FROM {selection.relation}),
@@ -68,7 +69,7 @@ def training_steps(
             SELECT r.*, {parts} FROM selected r JOIN training_results t USING (result_id)
             WHERE r.mode = 'training' AND r.latency_median_ms > 0
         )
-        SELECT s.cell_id, {", ".join(f"s.{name}" for name in _SAME)}, {", ".join(_STEPS)},
+        SELECT s.cell_id, {", ".join(f"s.{name}" for name in _SAME)}, {", ".join(STEP_PARTS)},
             s.training_precision, s.hostname, s.latency_median_ms AS step, s.result_id,
             arg_max(i.latency_median_ms, i.measured_at) AS query,
             arg_max(i.cell_id, i.measured_at) AS query_cell
@@ -81,9 +82,9 @@ def training_steps(
     return tuple(map(_training_chart, largest[:limit]))
 
 
-def _training_chart(rows: Sequence[Row]) -> Chart:
+def _training_chart(rows: Sequence[RowFacts]) -> Chart:
     bars = [bar for row in rows[:_MOST_BARS] for bar in _training_bars(row)]
-    names = in_order({name for bar in bars for name in bar.parts}, ("inference", *_STEPS))
+    names = in_order({name for bar in bars for name in bar.parts}, ("inference", *STEP_PARTS))
     model, left_out = str(rows[0]["model"]), len(rows) - _MOST_BARS
     more = f" {left_out} more steps are not drawn." if left_out > 0 else ""
     return Chart(
@@ -96,10 +97,10 @@ def _training_chart(rows: Sequence[Row]) -> Chart:
     )
 
 
-def _training_bars(row: Row) -> list[_Bar]:
+def _training_bars(row: RowFacts) -> list[_Bar]:
     words = ", ".join([path_words(row), str(row["precision"]), *size_words(row)])
     backend, host, query = row["backend"], row["hostname"], row["query"]
-    parts = {name: row[name] for name in _STEPS if row[name]}
+    parts = {name: row[name] for name in STEP_PARTS if row[name]}
     step = _Bar(f"training · {words}", backend, row["cell_id"], parts, host, row["step"])
     if query is None:
         return [step]
@@ -107,7 +108,7 @@ def _training_bars(row: Row) -> list[_Bar]:
     return [step, _Bar(f"inference · {words}", backend, row["query_cell"], alone, host, query)]
 
 
-def _training_sentence(rows: Sequence[Row]) -> str:
+def _training_sentence(rows: Sequence[RowFacts]) -> str:
     longest = max(rows, key=lambda row: float(row["step"]))
     first = f"The longest step takes {amount(longest['step'], 'ms')} ({longest['cell_id']})."
     ratios = sorted(row["step"] / row["query"] for row in rows if row["query"])
@@ -123,7 +124,7 @@ def startup_stages(source: ArrowSource, selection: Selection) -> tuple[Chart, ..
     stages = ", ".join(
         f"t.startup_{kind}_{stage}_median_s AS {kind}_{stage}"
         for kind in ("warm", "cold")
-        for stage in _STAGES
+        for stage in START_STAGES
     )
     sql = f"""
         SELECT r.cell_id, r.model, r.backend, r.runtime, r.precision, r.workers, r.hostname,
@@ -143,14 +144,14 @@ def startup_stages(source: ArrowSource, selection: Selection) -> tuple[Chart, ..
         "Starts by stage: files in memory (warm) and from the disk (cold)",
         _start_sentence(rows, bars)
         + (f" {left_out} quicker starts are not drawn." if left_out else ""),
-        _spec(bars, [stage.replace("_", " ") for stage in _STAGES], "s"),
+        _spec(bars, [stage.replace("_", " ") for stage in START_STAGES], "s"),
         _backends(bars),
     )
     return (chart,)
 
 
-def _start_bar(row: Row, kind: str) -> _Bar | None:
-    stages = {stage.replace("_", " "): row[f"{kind}_{stage}"] for stage in _STAGES}
+def _start_bar(row: RowFacts, kind: str) -> _Bar | None:
+    stages = {stage.replace("_", " "): row[f"{kind}_{stage}"] for stage in START_STAGES}
     parts = {stage: seconds for stage, seconds in stages.items() if seconds}
     if not parts or row[kind] is None:
         return None
@@ -159,7 +160,7 @@ def _start_bar(row: Row, kind: str) -> _Bar | None:
     return _Bar(words, row["backend"], row["cell_id"], parts, row["hostname"], row[kind])
 
 
-def _start_sentence(rows: Sequence[Row], bars: Sequence[_Bar]) -> str:
+def _start_sentence(rows: Sequence[RowFacts], bars: Sequence[_Bar]) -> str:
     slowest = max(bars, key=lambda bar: bar.whole)
     stage, seconds = max(slowest.parts.items(), key=lambda part: part[1])
     quickest = min(rows, key=lambda row: float(row["warm"]))

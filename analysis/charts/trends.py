@@ -13,7 +13,7 @@ from analysis.charts.layers import (
     point_of,
     tooltip,
 )
-from analysis.charts.words import counted, file_stem, noun_count
+from analysis.charts.words import file_stem, noun_count, remainder_words
 from analysis.statistics.numbers import amount
 from analysis.trend.series import TrendSeries
 from analysis.trend.trends import Trends
@@ -101,5 +101,5 @@ def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
     return (
         f"{subject} from {amount(top.first.value, unit)} to {amount(top.last.value, unit)}, times"
         f" {amount(top.ratio)}, {_FINDINGS[top.differs]}.{rings}"
-        f"{counted(left_out, 'line', 'with less change are not drawn.')}"
+        f"{remainder_words(left_out, 'line', 'with less change are not drawn.')}"
     )

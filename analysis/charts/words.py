@@ -54,7 +54,7 @@ def noun_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
-def counted(number: int, noun: str, words: str) -> str:
+def remainder_words(number: int, noun: str, words: str) -> str:
     """A further sentence on so many things, e.g. ` 3 rows are not drawn.`; empty for none."""
     return f" {noun_count(number, noun)} {words}" if number > 0 else ""
 
