@@ -17,8 +17,7 @@ from duckdb import DuckDBPyConnection
 from analysis.compatibility.verdicts import verdict_of
 from analysis.results.source import OWN_SOURCES, text
 from orchestrator.screen.words.doubts import doubt_text
-from orchestrator.screen.words.reasons import reason_text, remedy_text
-from orchestrator.screen.words.remedies import MEASURE_HERE
+from orchestrator.screen.words.reasons import MEASURE_HERE, reason_text, remedy_text
 from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
