@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.charts.chart import Chart
-from orchestrator.screen.chart_files import require_chart, save_chart
+from orchestrator.screen.sheet_output import require_chart, save_chart
 from runner.contract.errors import UsageError
 from runner.contract.installation import how_to_install
 
