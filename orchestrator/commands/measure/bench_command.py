@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from orchestrator.commands.measure.measuring import Measuring
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.common import MatrixChanges
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.system.files import RESULTS_FOLDER

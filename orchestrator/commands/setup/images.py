@@ -29,7 +29,7 @@ _LOCAL: tuple[str | Field, ...] = (
     *(Field("class"), Field("trust"), _DIGEST),
 )
 _REMOTE = (*wrapping("image", "state", "platforms"), Field("runs here"), _DIGEST)
-_VERIFIED = ("image", *wrapping("signature", "provenance"), _DIGEST)
+_VERIFIED: tuple[str | Field, ...] = ("image", *wrapping("signature", "provenance"), _DIGEST)
 
 
 @dataclass(frozen=True)
