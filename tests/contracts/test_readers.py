@@ -22,7 +22,7 @@ PARSERS = re.compile(
 )
 OTHERS = {
     "orchestrator.commands.fleet.host_program": "a run's file, tried as `run.json` here",
-    "orchestrator.commands.program.completion_words": "comes with the package",
+    "orchestrator.commands.program.completion": "comes with the package",
     "orchestrator.exchange.bundles.foreign": "its child is tried in tests/orchestrator/exchange",
     "orchestrator.commands.measure.interleave": "columns of records, which are tried here",
     "orchestrator.running.replay": "tried in tests/orchestrator/commands/measure",

@@ -28,7 +28,7 @@ from pathlib import Path
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.prepare import prepare_matrix
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from orchestrator.running.observer import Observer
@@ -171,7 +171,7 @@ class ServePage(AxisOptions, Command):
 
     def execute(self) -> None:
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.options.bench import BenchOptions
+        from orchestrator.commands.options.axes import BenchOptions
         from orchestrator.commands.program.progress import show_progress
         from orchestrator.server.content import PAGE_BACKENDS, page_content
         from orchestrator.server.web_server import serving

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from orchestrator.backends.machine import this_machine
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
 from orchestrator.matrix.model_config import require_family, require_modality

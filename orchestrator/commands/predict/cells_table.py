@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.predictions import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES

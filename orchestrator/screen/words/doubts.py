@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from orchestrator.screen.words.reasons import behind
-from orchestrator.screen.words.templates import fill, formatted
+from orchestrator.screen.words.reasons import behind, fill, formatted
 from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode
 

@@ -5,7 +5,7 @@ import pytest
 from orchestrator.backends.machine import Machine
 from orchestrator.commands.measure import request
 from orchestrator.commands.measure.request import PlanRequest, available_backends
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.launchers import diagnosis
 from orchestrator.running.options import RunOptions
 from runner.contract.axes import Backend

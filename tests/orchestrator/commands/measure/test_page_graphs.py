@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.commands.measure.browser_command import PageGraphs, gather_graphs, page_graphs
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from runner.contract.artifact_keys import GRAPHS

@@ -1,23 +1,39 @@
-"""Predictions against what was measured: the nearer to the diagonal, the better."""
+"""Predictions against what was measured, and the errors of a predictor by what was measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from analysis.charts.chart import Chart, Spec
-from analysis.charts.layers import log_axis
-from analysis.charts.palette import BACKEND_MARKS
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.chart import BACKEND_MARKS, Chart, Spec
+from analysis.charts.layers import (
+    POINT_MARK,
+    Point,
+    fields,
+    linear_axis,
+    log_axis,
+    row_chart,
+    row_names,
+)
+from analysis.charts.predictions import shown_amount, shown_heading, shown_value
 from analysis.charts.words import file_stem, in_order, path_words
-from analysis.predict.examples.placements import Target
-from analysis.predict.manifest import KeptAnswer, KeptTrial, kept_answer
+from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
+from analysis.predict.manifest import KeptAnswer, KeptTrial, PredictorManifest, kept_answer
 from analysis.predict.novelty import NAMED_NOVELTIES, Novelty
 from analysis.predict.trials import NEAR, NoveltyTrial, PredictionTrial
+from analysis.statistics.numbers import percent_text
 
 _MOST_POINTS = 1_000
 """Points of one drawing; of more, every so many-th is drawn."""
 _FEW_POINTS, _FEW_SIZE, _MANY_SIZE = 400, 50, 14
 """Areas of points, pixels: of so few, and of more. The few have their intervals drawn."""
-_PERCENT = 100.0
+_FIGURES = ("questions", "median_ape", "within_tenth", "coverage", "half_width")
+_TOOLTIP = fields(
+    model=None,
+    device=None,
+    path=None,
+    known="measured",
+    number="predicted",
+    interval="90 % interval",
+    outside="extrapolation",
+)
 
 
 def novelty_chart(tried: NoveltyTrial, target: Target) -> Chart | None:
@@ -44,11 +60,7 @@ def accuracy_chart(trial: PredictionTrial, target: Target, title: str) -> Chart 
         return None
     step = -(-len(trial.answered) // _MOST_POINTS)
     drawn = [*map(kept_answer, trial.answered[::step])]
-    figures = {**vars(accuracy), **vars(intervals)}
-    return _chart(drawn, figures, target, title)
-
-
-_FIGURES = ("questions", "median_ape", "within_tenth", "coverage", "half_width")
+    return _chart(drawn, {**vars(accuracy), **vars(intervals)}, target, title)
 
 
 def _chart(
@@ -57,12 +69,17 @@ def _chart(
     by_device = _has_several_devices(answers)
     palette = _palette(answers, by_device=by_device)
     points = [_point(one, target, by_device=by_device) for one in answers]
-    half_width = figures["half_width"]
+    colour = {
+        "field": "colour",
+        "type": "nominal",
+        "scale": {"domain": [*palette]},
+        "title": "device" if by_device else "backend",
+    }
     return Chart(
         file_stem("predicted-by-measured", target.name, title),
         f"{target.label.capitalize()}, predicted by measured · {title}",
-        _sentence(figures, answers),
-        _spec(points, target, list(palette), half_width, by_device=by_device),
+        _sentence(figures, len(answers)),
+        _spec(points, shown_heading(target), colour, figures["half_width"]),
         tuple(palette.values()),
     )
 
@@ -73,9 +90,8 @@ def _has_several_devices(answers: Sequence[KeptAnswer]) -> bool:
     return len(pairs) > len({backend for backend, _ in pairs})
 
 
-def _point(one: KeptAnswer, target: Target, *, by_device: bool) -> dict[str, Any]:
-    ends = (shown_amount(end, target) for end in (one.low, one.high))
-    path = {"backend": one.backend, "runtime": one.runtime}
+def _point(one: KeptAnswer, target: Target, *, by_device: bool) -> Point:
+    path = path_words({"backend": one.backend, "runtime": one.runtime})
     return {
         "colour": one.device if by_device else one.backend,
         "measured": shown_value(one.measured, target),
@@ -84,10 +100,10 @@ def _point(one: KeptAnswer, target: Target, *, by_device: bool) -> dict[str, Any
         "high": shown_value(one.high, target),
         "known": shown_amount(one.measured, target),
         "number": shown_amount(one.predicted, target),
-        "interval": " to ".join(ends),
+        "interval": f"{shown_amount(one.low, target)} to {shown_amount(one.high, target)}",
         "model": one.model,
         "device": one.device,
-        "path": f"{path_words(path)} {one.precision}",
+        "path": f"{path} {one.precision}",
         "outside": "; ".join(one.outside) or "no",
     }
 
@@ -109,26 +125,11 @@ def _palette(answers: Sequence[KeptAnswer], *, by_device: bool) -> dict[str, str
     return palette
 
 
-def _spec(
-    points: Sequence[dict[str, Any]],
-    target: Target,
-    names: Sequence[str],
-    half_width: float,
-    *,
-    by_device: bool,
-) -> Spec:
-    heading = shown_heading(target)
+def _spec(points: Sequence[Point], heading: str, colour: Spec, half_width: float) -> Spec:
     x = log_axis("measured", f"measured {heading}", points, "measured", "value")
     y = log_axis("value", f"predicted {heading}", points, "measured", "value")
-    ends = x["scale"]["domain"]
-    colour = {
-        "field": "colour",
-        "type": "nominal",
-        "scale": {"domain": [*names]},
-        "title": "device" if by_device else "backend",
-    }
     diagonal = {
-        "data": {"values": [{"measured": end, "value": end} for end in ends]},
+        "data": {"values": [{"measured": end, "value": end} for end in x["scale"]["domain"]]},
         "mark": {"type": "line", "strokeWidth": 1, "clip": True},
         "encoding": {"x": x, "y": y},
     }
@@ -156,38 +157,73 @@ def _marks(count: int, x: Spec, y: Spec, colour: Spec) -> Iterator[Spec]:
     """The points; before few of them their intervals."""
     few = count <= _FEW_POINTS
     if few:
+        ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
         yield {
             "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.35, "clip": True},
-            "encoding": {
-                "x": x,
-                "y": {**y, "field": "low"},
-                "y2": {"field": "high"},
-                "color": colour,
-            },
+            "encoding": {"x": x, **ends, "color": colour},
         }
-    size = _FEW_SIZE if few else _MANY_SIZE
     yield {
-        "mark": {"type": "point", "filled": True, "size": size, "opacity": 0.6},
+        "mark": {**POINT_MARK, "size": _FEW_SIZE if few else _MANY_SIZE, "opacity": 0.6},
         "encoding": {"x": x, "y": y, "color": colour, "shape": colour, "tooltip": _TOOLTIP},
     }
 
 
-def _sentence(figures: Mapping[str, float], answers: Sequence[KeptAnswer]) -> str:
-    count, drawn = figures["questions"], len(answers)
+def _sentence(figures: Mapping[str, float], drawn: int) -> str:
+    count = figures["questions"]
     more = f" {drawn:,} of them are drawn." if drawn < count else ""
-    median, near = _PERCENT * figures["median_ape"], _PERCENT * figures["within_tenth"]
+    median, near, coverage = (
+        100.0 * figures[name] for name in ("median_ape", "within_tenth", "coverage")
+    )
     return (
         f"Half of {count:,} predictions of hidden results are off by {median:.1f} % at most,"
-        f" {near:.0f} % by at most {_PERCENT * NEAR:.0f} %, which is the darker band; the lighter"
+        f" {near:.0f} % by at most {100 * NEAR:.0f} %, which is the darker band; the lighter"
         f" one is the typical 90 % interval, ×{figures['half_width']:.2f} on either side, and such"
-        f" intervals hold {_PERCENT * figures['coverage']:.0f} %.{more}"
+        f" intervals hold {coverage:.0f} %.{more}"
     )
 
 
-_TOOLTIP = [
-    *({"field": name} for name in ("model", "device", "path")),
-    {"field": "known", "title": "measured"},
-    {"field": "number", "title": "predicted"},
-    {"field": "interval", "title": "90 % interval"},
-    {"field": "outside", "title": "extrapolation"},
-]
+def errors_chart(manifest: PredictorManifest, novelty_words: Mapping[str, str]) -> Chart | None:
+    """The median error of each target and novelty; None where none is known.
+
+    Args:
+        manifest: that of the predictor.
+        novelty_words: the words for a novelty, in the order of rows.
+    """
+    points: list[Point] = [
+        {
+            "row": f"{PREDICTION_TARGETS[name].label} · {words}",
+            "error": 100 * errors.median_error,
+            "none": 0,
+            "words": f"{percent_text(errors.median_error)} %",
+            "examples": errors.examples,
+            "groups": errors.groups,
+        }
+        for name, facts in manifest.targets.items()
+        for novelty, words in novelty_words.items()
+        if (errors := facts.errors.get(novelty))
+    ]
+    if not points:
+        return None
+    least, most = (end(points, key=lambda point: float(point["error"])) for end in (min, max))
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2, "yOffset": 7},
+            "encoding": {"x2": {"field": "none"}},
+        },
+        {
+            "mark": {**POINT_MARK, "yOffset": 7},
+            "encoding": {"tooltip": fields(row=None, words=None, examples=None, groups=None)},
+        },
+        row_names(dy=-7),
+        {
+            "mark": {"type": "text", "align": "left", "dx": 8, "dy": 7, "fontSize": 11},
+            "encoding": {"text": {"field": "words"}},
+        },
+    ]
+    return Chart(
+        file_stem("predictor", manifest.database, "errors"),
+        "Errors of predictions, by what of a question was measured",
+        f"Half of the hidden results were predicted at least as well as this: from"
+        f" {least['words']} ({least['row']}) to {most['words']} ({most['row']}).",
+        row_chart(points, linear_axis("error", "median error, %"), layers),
+    )

@@ -1,20 +1,19 @@
 """A judged series drawn: its runs in the order of time, a band for each level, marked steps."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean
+from typing import Any
 
 from analysis.charts.chart import HEIGHT, Chart
-from analysis.charts.findings import uppercase_first
-from analysis.charts.history.marks import Drawn, layers_of
-from analysis.charts.layers import Point
-from analysis.charts.words import file_stem, noun_count
+from analysis.charts.layers import Point, span_words
+from analysis.charts.level_marks import Drawn, layers_of
+from analysis.charts.words import file_stem, noun_count, uppercase_first
 from analysis.regress.bands import bands_of
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement
-from analysis.regress.launches import LaunchedResult, PastResult
 from analysis.regress.steps import LevelStep
 from analysis.results.metrics import Metric
 from analysis.statistics.numbers import amount, change_words
@@ -30,19 +29,14 @@ _AT_END, _CLOSE = 0.7, 0.45
 below which their sizes stand on two lines."""
 _FEW_DAYS = timedelta(days=4)
 """The length of a series up to which its marks tell the time of the day."""
-BASELINE, JUDGED = "baseline", "judged"
 
 
 @dataclass(frozen=True)
 class _Run:
     """One run of the series."""
 
-    result_id: str
-    run_id: str
-    measured_at: datetime | None
-    git_commit: str | None
-    grade: str | None
-    logarithms: tuple[float, ...]
+    facts: Mapping[str, Any]
+    logarithms: Sequence[float]
     level: int | None = None
     """The number of its level; None for a result that is no part of the history."""
 
@@ -57,7 +51,7 @@ def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
     """
     metric = judgement.metric
     runs = _runs(case)
-    shown = _newest(runs, str(case.before.facts["result_id"]))
+    shown = _newest(runs, case.before.facts["result_id"])
     backend = str(case.after.facts["backend"])
     drawn = Drawn(
         metric=metric,
@@ -69,65 +63,46 @@ def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
         baseline=case.before.geometric_mean,
         threshold=threshold,
     )
+    change = f", {change_words(judgement.ratio)}" if judgement.ratio else ""
+    verdict = uppercase_first(judgement.verdict)
     return Chart(
         file_stem("regression", metric.name, judgement.cell_id),
-        _title(judgement),
+        f"{verdict}{change}: {metric.label} of {judgement.cell_id}",
         _sentence(judgement, case, left_out=len(runs) - len(shown)),
-        {"height": HEIGHT, **layers_of(drawn)},
+        {"height": HEIGHT, "layer": layers_of(drawn)},
         (backend,),
     )
 
 
 def _runs(case: Case) -> list[_Run]:
     """The runs of the history, and those of the comparison that are no part of it."""
-    runs = [
-        _of_history(past, number)
-        for number, level in enumerate(case.levels.results)
-        for past in level
-    ]
-    known = {run.result_id for run in runs}
-    before, after = _of_comparison(case.before), _of_comparison(case.after)
-    first = [] if before.result_id in known else [before]
-    last = [] if after.result_id in known else [after]
+    levels = enumerate(case.levels.results)
+    runs = [_Run(vars(past), past.logarithms, number) for number, level in levels for past in level]
+    known = {run.facts["result_id"] for run in runs}
+    first, last = (
+        [] if side.facts["result_id"] in known else [_Run(side.facts, side.logarithms)]
+        for side in (case.before, case.after)
+    )
     return [*first, *runs, *last]
 
 
-def _of_history(past: PastResult, level: int) -> _Run:
-    return _Run(
-        *(past.result_id, past.run_id, past.measured_at, past.git_commit, past.grade),
-        *(past.logarithms, level),
-    )
-
-
-def _of_comparison(one: LaunchedResult) -> _Run:
-    facts = one.facts
-    return _Run(
-        result_id=facts["result_id"],
-        run_id=facts["run_id"],
-        measured_at=facts["measured_at"],
-        git_commit=facts["git_commit"],
-        grade=facts["grade"],
-        logarithms=one.logarithms,
-    )
-
-
 def _newest(runs: Sequence[_Run], baseline: str) -> list[_Run]:
-    newest = [*runs[-_MOST_RUNS:]]
-    older = [run for run in runs[:-_MOST_RUNS] if run.result_id == baseline]
+    newest = runs[-_MOST_RUNS:]
+    older = [run for run in runs[:-_MOST_RUNS] if run.facts["result_id"] == baseline]
     return [*older, *newest[len(older) :]]
 
 
 def _run_points(runs: Sequence[_Run], case: Case, metric: Metric) -> list[Point]:
-    roles = {case.before.facts["result_id"]: BASELINE, case.after.facts["result_id"]: JUDGED}
+    roles = {case.before.facts["result_id"]: "baseline", case.after.facts["result_id"]: "judged"}
     return [
         {
             **_values(run, metric),
             "position": position,
-            "run": run.run_id,
-            "measured": _date(run.measured_at),
-            "commit": _commit(run.git_commit),
-            "grade": run.grade or "none",
-            "role": roles.get(run.result_id, ""),
+            "run": run.facts["run_id"],
+            "measured": _date(run.facts["measured_at"]),
+            "commit": _commit(run.facts["git_commit"]),
+            "grade": run.facts["grade"] or "none",
+            "role": roles.get(run.facts["result_id"], ""),
         }
         for position, run in enumerate(runs)
     ]
@@ -135,17 +110,16 @@ def _run_points(runs: Sequence[_Run], case: Case, metric: Metric) -> list[Point]
 
 def _values(run: _Run, metric: Metric) -> Point:
     """The mean of a run with its least and its greatest launch, in the metric's unit."""
-    value, low, high = (
-        math.exp(one) for one in (fmean(run.logarithms), min(run.logarithms), max(run.logarithms))
-    )
-    several = len(run.logarithms) > 1
+    logarithms = run.logarithms
+    value, low, high = map(math.exp, (fmean(logarithms), min(logarithms), max(logarithms)))
+    several = len(logarithms) > 1
     return {
         "value": value,
         "low": low if several else None,
         "high": high if several else None,
         "number": amount(value, metric.unit),
-        "launches": len(run.logarithms),
-        "spread": f"{amount(low, '')} to {amount(high, metric.unit)}" if several else "one launch",
+        "launches": len(logarithms),
+        "spread": span_words(low, high, metric.unit) if several else "one launch",
     }
 
 
@@ -160,14 +134,14 @@ def _bands(runs: Sequence[_Run], case: Case, metric: Metric) -> Iterator[Point]:
                 "low": band.low,
                 "high": band.high,
                 "number": amount(band.level, metric.unit),
-                "span": f"{amount(band.low, '')} to {amount(band.high, metric.unit)}",
+                "span": span_words(band.low, band.high, metric.unit),
                 "runs": len(case.levels.results[number]),
             }
 
 
 def _step_points(runs: Sequence[_Run], case: Case) -> Iterator[Point]:
     """The steps of the runs that are drawn, each between the last run before and its first."""
-    positions = {run.result_id: position for position, run in enumerate(runs)}
+    positions = {run.facts["result_id"]: position for position, run in enumerate(runs)}
     before, line = -len(runs), 0
     for step in case.levels.steps:
         position = positions.get(step.first.result_id, 0)
@@ -192,10 +166,14 @@ def _step_points(runs: Sequence[_Run], case: Case) -> Iterator[Point]:
 
 def _moments(runs: Sequence[_Run]) -> list[str]:
     """The moment of each run, as marks of an axis have it."""
-    known = [run.measured_at for run in runs if run.measured_at is not None]
+    moments = [run.facts["measured_at"] for run in runs]
+    known = [moment for moment in moments if moment is not None]
     short = bool(known) and max(known) - min(known) < _FEW_DAYS
     form = "%m-%d %H:%M" if short else "%Y-%m-%d"
-    return [run.measured_at.strftime(form) if run.measured_at else run.run_id for run in runs]
+    return [
+        moment.strftime(form) if moment else run.facts["run_id"]
+        for moment, run in zip(moments, runs, strict=True)
+    ]
 
 
 def _date(moment: datetime | None) -> str | None:
@@ -204,12 +182,6 @@ def _date(moment: datetime | None) -> str | None:
 
 def _commit(commit: str | None) -> str:
     return commit[:_LETTERS] if commit else "not known"
-
-
-def _title(judgement: Judgement) -> str:
-    change = f", {change_words(judgement.ratio)}" if judgement.ratio else ""
-    verdict = uppercase_first(judgement.verdict)
-    return f"{verdict}{change}: {judgement.metric.label} of {judgement.cell_id}"
 
 
 def reading_words(threshold: float) -> str:
@@ -222,26 +194,24 @@ def reading_words(threshold: float) -> str:
 
 
 def _sentence(judgement: Judgement, case: Case, *, left_out: int) -> str:
-    """The finding in words."""
     unit = judgement.metric.unit
-    before, after = (amount(side.geometric_mean, unit) for side in (case.before, case.after))
-    reason = f": {judgement.reason}" if judgement.reason else ""
-    sentences = (
-        f"{before} in {case.before.facts['run_id']}, now {after} in {case.after.facts['run_id']}"
-        f"{reason}.",
-        _steps_words(judgement.steps),
-        f"Not drawn: {noun_count(left_out, 'earlier run')}." if left_out else "",
+    before, after = (
+        f"{amount(side.geometric_mean, unit)} in {side.facts['run_id']}"
+        for side in (case.before, case.after)
     )
-    return " ".join(filter(None, sentences))
+    reason = f": {judgement.reason}" if judgement.reason else ""
+    more = f" Not drawn: {noun_count(left_out, 'earlier run')}." if left_out else ""
+    return f"{before}, now {after}{reason}.{_steps_words(judgement.steps)}{more}"
 
 
 def _steps_words(steps: Sequence[LevelStep]) -> str:
+    """A further sentence on the steps; empty without one."""
     if not steps:
         return ""
     named = "; ".join(map(_step_words, steps[-_NAMED_STEPS:]))
     earlier = len(steps) - _NAMED_STEPS
     more = f"; {noun_count(earlier, 'earlier step')}" if earlier > 0 else ""
-    return f"{'A step' if len(steps) == 1 else 'Steps'} of the series: {named}{more}."
+    return f" {'A step' if len(steps) == 1 else 'Steps'} of the series: {named}{more}."
 
 
 def _step_words(step: LevelStep) -> str:

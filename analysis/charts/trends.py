@@ -1,7 +1,6 @@
 """Trends drawn: each series over time, by its own first value where there are several."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from analysis.charts.chart import Chart, Spec
 from analysis.charts.layers import (
@@ -14,7 +13,7 @@ from analysis.charts.layers import (
     point_of,
     tooltip,
 )
-from analysis.charts.words import file_stem, noun_count
+from analysis.charts.words import file_stem, noun_count, remainder_words
 from analysis.statistics.numbers import amount
 from analysis.trend.series import TrendSeries
 from analysis.trend.trends import Trends
@@ -23,22 +22,25 @@ MOST_LINES = 20
 """Series of one drawing, those with the greatest change; others are in the table."""
 _MOST_POINTS = 100
 """Results of one line; of longer series the newest are drawn."""
+_FINDINGS = {
+    True: "beyond intervals and grades",
+    False: "which intervals and grades leave open",
+    None: "without intervals that could show it",
+}
 
 
 def trend_chart(trends: Trends) -> Chart:
     """The series with the greatest change over time."""
-    drawn = trends.series[:MOST_LINES]
-    alone = len(drawn) == 1
-    points = [point for one in drawn for point in _points(one, alone=alone)]
-    metric = trends.metric
-    cells = noun_count(len(drawn), "cell")
-    subject = drawn[0].cell_id if alone else f"by the first value of {cells}"
-    axis_title = metric.heading if alone else f"{metric.label}, times the first"
+    drawn, metric = trends.series[:MOST_LINES], trends.metric
+    first = drawn[0].cell_id if len(drawn) == 1 else None
+    points = [point for one in drawn for point in _points(one, alone=first is not None)]
+    subject = first or f"by the first value of {noun_count(len(drawn), 'cell')}"
+    axis_title = metric.heading if first else f"{metric.label}, times the first"
     return Chart(
-        file_stem("trend", metric.name, drawn[0].cell_id if alone else None),
+        file_stem("trend", metric.name, first),
         f"{metric.label.capitalize()} over time, {subject}",
         _sentence(trends, drawn),
-        _spec(points, trends, axis_title),
+        _spec(points, metric.label, axis_title),
         backends_of(points),
     )
 
@@ -49,14 +51,13 @@ def _points(series: TrendSeries, *, alone: bool) -> list[Point]:
     points = []
     for value in series.values[-_MOST_POINTS:]:
         interval, facts = value.interval, value.facts
-        point = point_of(value, series.metric)
         words = changed.get(str(facts["result_id"]))
         points.append(
             {
-                **point,
+                **point_of(value, series.metric),
                 "value": value.value / first,
-                "low": interval.low / first if interval else None,
-                "high": interval.high / first if interval else None,
+                "low": interval and interval.low / first,
+                "high": interval and interval.high / first,
                 "time": facts["measured_at"].isoformat(),
                 "run": facts["run_id"],
                 "path": value.cell_id,
@@ -67,13 +68,13 @@ def _points(series: TrendSeries, *, alone: bool) -> list[Point]:
     return points
 
 
-def _spec(points: Sequence[Point], trends: Trends, axis_title: str) -> Spec:
-    ring: dict[str, Any] = {
+def _spec(points: Sequence[Point], label: str, axis_title: str) -> Spec:
+    ring: Spec = {
         "transform": [{"filter": "datum.step"}],
         "mark": {"type": "point", "shape": "circle", "size": 320, "strokeWidth": 1.5, "opacity": 1},
     }
     rings = [ring] if any(point["step"] for point in points) else []
-    shown = tooltip(trends.metric.label, "run", "changes")
+    shown = tooltip(label, "run", "changes")
     time = {"labelOverlap": "greedy", "labelFlush": True, "tickCount": 5, "grid": False}
     return {
         "data": {"values": points},
@@ -92,16 +93,13 @@ def _spec(points: Sequence[Point], trends: Trends, axis_title: str) -> Spec:
 
 
 def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
-    metric, top = trends.metric, drawn[0]
-    ends = f"{amount(top.first.value, metric.unit)} to {amount(top.last.value, metric.unit)}"
-    finding = {
-        True: "beyond intervals and grades",
-        False: "which intervals and grades leave open",
-        None: "without intervals that could show it",
-    }[top.differs]
+    unit, top = trends.metric.unit, drawn[0]
     subject = "It goes" if len(drawn) == 1 else f"The greatest change is that of {top.cell_id},"
     left_out = len(trends.series) - len(drawn) + trends.left_out
-    more = f" {noun_count(left_out, 'line')} with less change are not drawn." if left_out else ""
     steps = sum(len(one.steps) for one in drawn)
     rings = f" Rings mark {noun_count(steps, 'step')}." if steps else ""
-    return f"{subject} from {ends}, times {amount(top.ratio)}, {finding}.{rings}{more}"
+    return (
+        f"{subject} from {amount(top.first.value, unit)} to {amount(top.last.value, unit)}, times"
+        f" {amount(top.ratio)}, {_FINDINGS[top.differs]}.{rings}"
+        f"{remainder_words(left_out, 'line', 'with less change are not drawn.')}"
+    )
