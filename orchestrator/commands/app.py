@@ -15,7 +15,7 @@ from orchestrator.commands.program.program import READING, CommandGroup, Program
 PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Measure": {
         "run": ("measure.run_command", "Measure the cells of a matrix, or finish an earlier run."),
-        "bench": ("measure.bench_command", "Measure without a file: the options are the matrix."),
+        "bench": ("measure.run_command", "Measure without a file: the options are the matrix."),
         "verify": (
             "measure.verify_command",
             "Check that models work and are right, without timing.",
@@ -25,7 +25,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Measure one result again and show both side by side.",
         ),
         "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
-        "browser": ("measure.browser.command", "Serve a page that measures on one's own device."),
+        "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
     },
     "Results": {
         "status": (
@@ -34,7 +34,7 @@ PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
         "query": ("results.query_command", "Ask the database in SQL, or show a view by its name."),
         "report": ("report.command", "Write results as a page to show, with tables and charts."),
-        "merge": ("exchange.merge_command", "Merge records into the database."),
+        "merge": ("exchange.merge", "Merge records into the database."),
         "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),
         "import": ("exchange.import_command", "Import what other benchmarks measured."),
         "database": ("database.command", "Check, tidy, copy, restore and rebuild the database."),
