@@ -134,12 +134,9 @@ class LogicalCpu:
     """One hardware thread."""
 
     number: int
-    siblings: tuple[int, ...]
-    """The hardware threads of its core, itself included."""
-    node: int
-    """Of NUMA."""
-    capacity: int
-    """Its speed, by that of other CPUs of the machine."""
+    siblings: tuple[int, ...]  # the hardware threads of its core, itself included
+    node: int  # of NUMA
+    capacity: int  # its speed, by that of other CPUs of the machine
 
 
 Topology = Mapping[int, LogicalCpu]
@@ -216,8 +213,7 @@ def choose_cpus(
 
 @dataclass(frozen=True)
 class _Core:
-    cpus: list[int]
-    """Its hardware threads that may be used."""
+    cpus: list[int]  # its hardware threads that may be used
     node: int
     capacity: int
 

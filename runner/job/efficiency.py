@@ -53,10 +53,8 @@ class Room:
 
 @dataclass(frozen=True)
 class _Peak:
-    size: int
-    """Rows of a matrix, or bytes of an array."""
-    per_s: float
-    """Operations, or bytes, per second."""
+    size: int  # rows of a matrix, or bytes of an array
+    per_s: float  # operations, or bytes, per second
 
 
 def has_peaks(job: Job) -> bool:

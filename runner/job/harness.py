@@ -92,9 +92,7 @@ class Folders:
     """Folders that a job only reads."""
 
     references: Path | None = None
-    """The folder of reference outputs."""
     graphs: Path | None = None
-    """The folder of prepared graphs."""
 
 
 NO_FOLDERS = Folders()

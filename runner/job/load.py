@@ -30,10 +30,8 @@ class Loaded:
     """A session before its first query, and the cost of timing one."""
 
     session: Session
-    harness_overhead_s: float
-    """Median of an iteration over a model that computes nothing, seconds."""
-    peaks: Columns
-    """Columns about the peaks of its device; empty where none are measured."""
+    harness_overhead_s: float  # median of an iteration over a model that computes nothing, seconds
+    peaks: Columns  # columns about the peaks of its device; empty where none are measured
 
 
 @dataclass

@@ -115,7 +115,6 @@ class Replicated:
     judged: LatencySummary
     """The one whose precision more measuring could mend: without what one process cannot know."""
     columns: Columns
-    """Columns about processes."""
     spread: Spread | None
     """The spread of fresh processes, if the record is of one; else None."""
     bracket: Columns
@@ -128,8 +127,7 @@ class Changes:
 
     drift: Drift | None
     inside: LevelChange | None
-    is_calibrated: bool
-    """True if it was known beforehand what processes of this host differ by."""
+    is_calibrated: bool  # true if it was known beforehand what processes of this host differ by
 
     @property
     def columns(self) -> Columns:

@@ -58,7 +58,6 @@ class Work(BaseModel):
     activation_bytes: NonNegativeInt
     """Bytes that matrix products and convolutions put out, attention scores among them."""
     parameter_bytes: NonNegativeInt
-    """Bytes of the parameters."""
 
 
 def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
@@ -134,10 +133,8 @@ _FLOATING: frozenset[TensorKind] = frozenset({"normal", "boxes"})
 class PassWork:
     """Arithmetic and least memory traffic of something that is executed."""
 
-    flops: int
-    """Floating-point operations, or those on whole numbers in their place."""
-    traffic_bytes: int
-    """Bytes that must be read or written."""
+    flops: int  # floating-point operations, or those on whole numbers in their place
+    traffic_bytes: int  # bytes that must be read or written
 
 
 @dataclass(frozen=True)
@@ -145,7 +142,6 @@ class IterationWork:
     """The work of one iteration."""
 
     whole: PassWork
-    """All of it."""
     prefill: PassWork | None = None
     """The part up to the first token; None unless the mode is `generation`."""
 

@@ -19,8 +19,7 @@ class Throttling:
     """Times that a CPU quota held a control group back, added up since it was made."""
 
     periods: int
-    seconds: float
-    """CPU time of its threads."""
+    seconds: float  # CPU time of its threads
 
     def since(self, before: "Throttling") -> "Throttling":
         return Throttling(self.periods - before.periods, self.seconds - before.seconds)
@@ -136,10 +135,8 @@ class CgroupFiles:
     usage: Path
     peak: Path
     stat: Path
-    file_cache: str
-    """Key in `stat` of the page cache, which counts tmpfs and shared memory too."""
-    shared: str
-    """Key in `stat` of tmpfs and shared memory alone."""
+    file_cache: str  # key in `stat` of the page cache, which counts tmpfs and shared memory too
+    shared: str  # key in `stat` of tmpfs and shared memory alone
 
 
 def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:

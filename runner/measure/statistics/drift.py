@@ -56,10 +56,8 @@ class LevelChange:
     """The largest change inside a steady phase."""
 
     kind: Kind
-    size: float
-    """Median behind it by the median before, minus 1."""
-    p_value: float
-    """Chance of so large a one if the durations kept their level."""
+    size: float  # median behind it by the median before, minus 1
+    p_value: float  # chance of so large a one if the durations kept their level
 
 
 def drift(

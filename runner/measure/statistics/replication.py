@@ -31,11 +31,9 @@ class Spread:
     quantile: float
     """Student's t that makes 95 % of it."""
     source: str
-    """Its origin, in words."""
     processes: int | None = None
     """Processes of the calibration of this host that gave it; None for the default."""
     degrees: float | None = None
-    """Degrees of freedom of that calibration; None for the default."""
     queue: float | None = None
     """Factor by which a queue multiplied it; None where it did not."""
 
@@ -93,9 +91,7 @@ class Processes:
     """A record's processes, by what is known of them beforehand."""
 
     spread: Spread
-    """The spread of fresh ones."""
     confidence: float
-    """The confidence of the interval over their medians."""
     moments_s: Sequence[float] | None
     """The moments at which they were measured, seconds; None if they are independent."""
 

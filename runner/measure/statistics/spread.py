@@ -119,10 +119,8 @@ other had 0.61 at 9 s, 0.31 at 27 s, 0.13 at 63 s."""
 class EffectiveCount:
     """The independent values that values count as which are not."""
 
-    count: float
-    """Their number: the mean's standard error is the sample's deviation by its root."""
-    degrees: float
-    """Degrees of freedom of that deviation, 1 or more."""
+    count: float  # their number: the mean's standard error is the sample's deviation by its root
+    degrees: float  # degrees of freedom of that deviation, 1 or more
 
 
 def correlation_of(moments_s: Sequence[float]) -> Floats:

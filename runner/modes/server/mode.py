@@ -27,13 +27,7 @@ from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
 from runner.modes.base import Instruments, measure_phases
 from runner.modes.inference import InferenceWorkload
-from runner.modes.server.rates import (
-    MILLISECOND_NS,
-    QueueModel,
-    RateForecast,
-    RateTrials,
-    trials_of,
-)
+from runner.modes.server.rates import MILLISECOND_NS, QueueModel, RateForecast, RateTrials
 from runner.modes.server.serving import (
     SERVICE,
     Judge,
@@ -92,11 +86,6 @@ class PeakSearch:
         return next((t for t in self.trials if t.verdict and t.rate == self.low), None)
 
     @property
-    def half_width(self) -> float:
-        low = self.low or 0.0
-        return (self.high - low) / (self.high + low)
-
-    @property
     def columns(self) -> Columns:
         rejected = any(trial.verdict is False for trial in self.trials)
         return {
@@ -109,7 +98,9 @@ class PeakSearch:
 
     @property
     def bracket_grade(self) -> Grade | None:
-        return "D" if self.low is None else BRACKET.grade(self.half_width)
+        if self.low is None:
+            return "D"
+        return BRACKET.grade((self.high - self.low) / (self.high + self.low))
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -166,10 +157,9 @@ class _Search:
     def run(self) -> PeakSearch:
         model = QueueModel(self._service_ns, self._next_seed)
         pilot = model.forecast(PILOT_LOAD * self._high, self._slo_ns)
-        self._serve(trials_of(pilot, self._slo_ms, self._next_seed), PILOT_SHARE * self._left_s())
+        self._serve(pilot, PILOT_SHARE * self._left_s())
         while (plan := self._plan()) is not None:
-            forecast, time_s = plan
-            self._serve(trials_of(forecast, self._slo_ms, self._next_seed), time_s)
+            self._serve(*plan)
         self._verify()
         return self._end()
 
@@ -208,8 +198,9 @@ class _Search:
                 return forecast, time_s
         return None
 
-    def _serve(self, trials: RateTrials, time_s: float) -> None:
+    def _serve(self, forecast: RateForecast, time_s: float) -> None:
         """Serve a rate for so long, and go on at it once for as long if that decides nothing."""
+        trials = RateTrials(forecast.rate, self._slo_ms, self._next_seed, forecast.weight)
         queries = max(1.0, time_s * trials.rate)
         trials.serve(self._server, queries, self._deadline)
         if trials.verdict is None and time_s <= self._left_s():

@@ -268,10 +268,6 @@ class RateTrials:
         )
 
 
-def trials_of(forecast: RateForecast, slo_ms: float, seed: Sequence[int]) -> RateTrials:
-    return RateTrials(forecast.rate, slo_ms, seed, forecast.weight)
-
-
 def verdict(queries: int, late: int, weight: float) -> bool | None:
     """The verdict on a rate by MLPerf's count, over queries that are worth one each.
 

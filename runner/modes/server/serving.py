@@ -85,8 +85,7 @@ class Served:
 class Server:
     """Answers queries one at a time, first come, first served."""
 
-    query: Callable[[], int]
-    """Answers one query and returns the nanoseconds it took."""
+    query: Callable[[], int]  # answers one query and returns the nanoseconds it took
     clock: Clock
     sleep: Sleep
     energy: EnergyMeter

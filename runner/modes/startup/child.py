@@ -120,15 +120,10 @@ class StartRequest(Frozen):
     """Model to start, and how far."""
 
     job: Job
-    """The job, with the cell alone."""
     threads: int
-    """Threads that one operator may use."""
     graphs: Path | None = None
-    """The folder of prepared graphs."""
-    query: bool
-    """True to execute the first query; else the loaded model is held until the end."""
-    files: bool = False
-    """True to report the files that the start opened, which costs it time."""
+    query: bool  # true to execute the first query; else the loaded model is held until the end
+    files: bool = False  # true to report the files that the start opened, which costs it time
 
 
 class StartReport(Frozen):
@@ -148,7 +143,6 @@ class StartReport(Frozen):
     """Share of the mapped files' pages that it had not to read from the storage; None where the
     system does not count them, and of a tree of processes."""
     files: tuple[str, ...] = ()
-    """The files that it opened, if they were requested."""
 
 
 class StartFailure(Frozen):
