@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.job import Limits, Measure
+from runner.contract.job import Job, Limits, Measure
 from runner.contract.rounds import DeviceState, RoundResult
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import monotonic
@@ -26,8 +27,10 @@ from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import STARTUP_STAGES, measure_startup, start_once
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.machines import a_sys_folder, cores
+from tests.support.prepared import PreparedGraphs
 from tests.support.records import a_round
 from tests.support.scene import Scene, ScriptedCache
+from tests.support.tiny_models import tiny_decoder, torch_cell
 from tests.support.vendors import Nvml
 from tests.support.words import raises_words
 
@@ -285,3 +288,31 @@ def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(
     line = start.report.model_copy(update={"first_line_at_ns": 1})
     clock = failure_of(f"print({line.model_dump_json()!r})")
     assert "processes disagree about the time" in clock
+
+
+@pytest.fixture(scope="module")
+def job(prepared: PreparedGraphs) -> Job:
+    model = tiny_decoder()
+    cell = torch_cell(model, 1, runtime="onnxruntime_web", backend="wasm", mode="startup")
+    return prepared.named(a_job([cell], model))
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+@pytest.mark.parametrize("query", [True, False], ids=["query", "held"])
+def test_a_browser_starts_in_stages_and_ends_with_its_start(
+    job: Job, prepared: PreparedGraphs, query: bool
+) -> None:
+    request = StartRequest(job=job, threads=1, graphs=prepared.folder, query=query, files=True)
+    others = set(psutil.Process().children(recursive=True))
+    with launch_start(request) as pending:
+        start = pending.wait()
+        held = set(psutil.Process().children(recursive=True)) - others
+    assert all(value > 0 for name, value in start.stages_ns.items() if name != "first_query")
+    assert (start.stages_ns["first_query"] > 0) == query
+    assert start.runner_ns > 0
+    assert {Path(path).name for path in start.report.files} >= {"chromium", "page.mjs"}
+    assert start.report.peak_bytes is not None
+    assert start.report.peak_bytes > 100e6
+    assert len(held) > 3 or query
+    assert not any(process.is_running() for process in held)
