@@ -220,11 +220,7 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
 
 
 def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
-    """The doubt about a record of one process, which is never better than B.
-
-    B promises differences of 5 %. What processes of an unknown host differ by hides more, so such
-    a record has C.
-    """
+    """The doubt about a record of one process: at best B, and C where the host is unknown."""
     if replicated.spread is not None:
         shown, is_calibrated = replicated.spread.shown, replicated.spread.is_calibrated
         is_cold = cell.mode in COLD_MODES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from runner.measure.memory.readers import ResidentReader
+from runner.measure.memory.readers import MemoryReader, ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -151,34 +151,30 @@ def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
     return next((files for files in known if files.usage.exists()), None)
 
 
-class CgroupReader:
+class CgroupReader(MemoryReader):
     """A container's use: what its control group is charged, less file cache, plus mapped files.
 
     The kernel charges a cached file to whichever group read it first, possibly one long gone, so
     the first container on a machine would seem to need hundreds of MB of libraries more than the
     next. Therefore the cache is taken off, and the file pages that the runner itself maps
-    (RssFile) are added. What remains of the charge is anonymous memory, tmpfs and kernel memory.
-
-    A container cannot reset the kernel's peak, as its control group is mounted read-only, and
-    that peak holds cache. So the peak is the highest of three numbers that can miss some of it
-    but do not exceed it, as long as no cached file is dropped meanwhile:
-    the runner's own VmHWM, reset, which knows no kernel memory, tmpfs and child processes;
-    the kernel's peak, if it rose or could be reset, less the most cache seen;
-    and the readings that the meter takes.
+    (RssFile) are added. A container cannot reset the kernel's peak, which holds cache. So the peak
+    is the highest of three numbers that may miss some of it but do not exceed it: the runner's own
+    VmHWM; the kernel's peak, if it rose or could be reset, less the most cache seen; and readings.
     """
-
-    is_slow = False
-    gap = None
 
     def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
         self._files = files
         self._resident = resident
         self._peak = peak
         self._began = self._read()
-        self.method = (
-            f"cgroup {files.version}, without file cache, with the runner's mapped files; peak: "
-            "highest of VmHWM, the kernel's peak if it rose, and samples; average of samples"
+
+    @property
+    def method(self) -> str:
+        counted = (
+            f"cgroup {self._files.version}, without file cache, with the runner's mapped files"
         )
+        peak = "peak: highest of VmHWM, the kernel's peak if it rose, and samples"
+        return f"{counted}; {peak}; average of samples"
 
     def current_bytes(self) -> int:
         reading = self._read()

@@ -174,13 +174,10 @@ def supported_percentiles(values: Floats) -> dict[str, Percentile | None]:
     What counts is the effective size of the samples for 1(x > q), whether they exceed the
     percentile: a median's says nothing about a tail (Vehtari, Gelman, Simpson, Carpenter and
     Bürkner, "Rank-Normalization, Folding, and Localization", 2021). It must be as large as MLPerf
-    asks of independent samples.
-
-    An estimate from a few long excursions is itself uncertain, and too large when the longest ones
-    have not happened yet. So where samples depend on each other, as latencies in a queue do, two
-    more things are asked: 40 excursions with a visit below the median between any two (the runs
-    estimator of clusters: Smith and Weissman, "Estimating the Extremal Index", 1994), and bounds
-    within 10 % of the value.
+    asks of independent samples. Where samples depend on each other, as latencies in a queue do, an
+    estimate from a few long excursions is itself uncertain. So there must also be 40 of them with a
+    visit below the median between any two (the runs estimator of clusters: Smith and Weissman,
+    "Estimating the Extremal Index", 1994), and bounds within 10 % of the value.
     """
     ordered = np.sort(values)
     enough = [name for name, needed in NEEDED.items() if len(values) >= needed]

@@ -136,26 +136,21 @@ def widened(interval: Interval, error: float) -> Interval:
     return Interval(min(interval.low, low), interval.median, high)
 
 
-@dataclass(frozen=True)
-class RoundsMedian:
-    """The median of something that every round measured, as far as fresh processes let it be."""
+def median_of_rounds(
+    rounds: Sequence[Series], processes: Processes
+) -> tuple[Interval | None, Interval | None]:
+    """The interval of the median of values, and the one whose precision more measuring could mend.
 
-    interval: Interval | None
-    """The record's: with several rounds that of their medians, with one its own, widened."""
-    judged: Interval | None
-    """The one whose precision more measuring could mend."""
-
-
-def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMedian:
-    """The median of each round's values; nothing where these are none or too few."""
+    With several rounds it is that of their medians, with one its own, which is widened.
+    """
     if not any(map(len, rounds)):
-        return RoundsMedian(None, None)
+        return None, None
     if len(rounds) > 1:
         interval = processes.interval([float(np.median(values)) for values in rounds])
-        return RoundsMedian(interval, interval)
+        return interval, interval
     (alone,) = rounds
     within = median_interval(alone, effective_count(alone))
-    return RoundsMedian(widened(within, processes.spread.reach) if within else None, within)
+    return widened(within, processes.spread.reach) if within else None, within
 
 
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:

@@ -1,11 +1,9 @@
 """Scenario `server`: queries arrive on their own schedule, at a rate or at the peak rate.
 
 The peak is the highest rate of arrivals whose 99th percentile meets an objective. The queries that
-chose a rate have no say in its verification while fresh ones decide: MLPerf's count judges these by
-themselves. That takes as many queries again, hence two fifths of the time. In `performance
-peak_search` it verifies 93 of 99 peaks in the time of `standard`. A twentieth of the time verifies
-27 of 98; there 23 brackets are of grade D instead of 34, and `quick` accepts 37 rates instead of
-17, nearly all of grade D.
+chose a rate have no say in its verification: MLPerf's count judges fresh ones by themselves. That
+takes as many queries again, hence two fifths of the time, in which `performance peak_search`
+verifies 93 of 99 peaks in the time of `standard`.
 """
 
 import math
@@ -114,11 +112,10 @@ class PeakSearch:
 def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
     """Bracket the peak between a rate that is accepted and one that is rejected.
 
-    MLPerf's count decides about each rate, over as many queries as are effectively independent.
-    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck,
-    and the highest accepted rate is served once more, by schedules that are judged by themselves.
-    The service times that were measured tell which rates are worth the time, and no more.
-    The latencies returned are those of the peak, else of the last trial, else of the warm-up.
+    MLPerf's count decides about each rate, over as many queries as are effectively independent, in
+    fresh schedules at that rate alone, so that none is chosen for its luck. Measured service times
+    tell which rates are worth the time, and no more. The latencies returned are those of the peak,
+    else of the last trial, else of the warm-up.
     """
     service_ns = round(median(warmup_ns))
     slo_ms = cell.slo_ms or 0.0

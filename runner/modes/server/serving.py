@@ -95,13 +95,10 @@ class Server:
     ) -> tuple[Served, Energy]:
         """Answer queries until the judge ends it, none are left, or the budget is spent.
 
-        Those in line when the budget is spent are answered and counted, as MLPerf's are; with a
-        line that would take as long again, the rest stays unanswered. Between queries the process
-        sleeps until the next one is due, as MLPerf's load generator does; the kernel wakes it some
-        0.1 ms late, which counts as latency.
-
-        While the queue is empty, the judge may take its time: the next arrival is delayed by as
-        much. Poisson arrivals have no memory, so this changes nothing for later ones.
+        Those in line when the budget is spent are answered and counted, as MLPerf's are, unless
+        that takes as long again. Between queries the process sleeps, as MLPerf's load generator
+        does; the kernel wakes it some 0.1 ms late, which counts as latency. While the queue is
+        empty, the judge may take its time and delay the next Poisson arrival, which has no memory.
         """
         with garbage_collection_off():
             self.energy.start()

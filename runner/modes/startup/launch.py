@@ -37,11 +37,7 @@ class TimedStart:
 
     @property
     def stages_ns(self) -> Mapping[str, int]:
-        """Stages from the launch to the first output, without the runner's own share.
-
-        Where the runtime starts in processes of its own, the session tells of their start and
-        import, and this interpreter's are the runner's.
-        """
+        """Stages to the first output; those of a session's own processes go before ours."""
         own = {
             "interpreter": self.report.first_line_at_ns - self.launched_at_ns,
             "import": self.report.import_ns,

@@ -220,7 +220,7 @@ def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
         processes = Processes.of(job, [rounds[index] for index in measured])
         durations = [series[index][name] for index in measured]
         starts = list(chain.from_iterable(durations))
-        interval = _about_all(starts, median_of_rounds(durations, processes).interval)
+        interval = _about_all(starts, median_of_rounds(durations, processes)[0])
         columns |= statistic_columns(f"startup_{name}", starts, "median")
         columns |= interval_columns(f"startup_{name}", interval)
     return columns
