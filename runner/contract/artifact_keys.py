@@ -27,18 +27,10 @@ Versions = Mapping[str, str]
 """Libraries and code that made something, with versions; our code's is a hash over its files."""
 
 _NEUTRAL = (
-    "runner.measure",
-    "runner.process",
-    "runner.backends.base",
-    "runner.contract.artifact_keys",
-    "runner.contract.axes",
-    "runner.contract.cell",
-    "runner.contract.errors",
-    "runner.contract.files",
-    "runner.contract.job",
-    "runner.contract.record",
-    "runner.contract.rounds",
-    "runner.contract.support",
+    *("runner.measure", "runner.process", "runner.backends.base", "runner.contract.artifact_keys"),
+    *("runner.contract.axes", "runner.contract.cell", "runner.contract.errors"),
+    *("runner.contract.files", "runner.contract.job", "runner.contract.record"),
+    *("runner.contract.rounds", "runner.contract.support"),
 )
 """Modules and packages that producers import and that change nothing in what they make: the look
 of jobs, records, errors and files."""

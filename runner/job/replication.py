@@ -174,7 +174,11 @@ def replicate(
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
     processes = Processes.of(job, rounds)
-    shifts = _shifts(job, cell, rounds, processes)
+    if cell.scenario == "server":
+        shifts = queue_shifts(job, cell, rounds, processes)
+    else:  # without a queue every percentile moves as the median does
+        error = process_error([result.durations_ns for result in rounds], processes)
+        shifts = ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
     bounds = widened_percentiles("latency", summary.percentiles, shifts.errors)
     bounded = replace(summary, percentiles={**summary.percentiles, **bounds})
     if len(rounds) > 1:
@@ -182,28 +186,14 @@ def replicate(
         whole = _with_interval(bounded, interval) if interval else bounded
         return Replicated(whole, whole, columns, None, shifts.bracket)
     spread = processes.spread.multiplied(shifts.factor)
-    columns |= {
-        "process_spread": spread.deviation,
-        "process_spread_source": spread.source,
-        "process_spread_processes": spread.processes,
-        "process_spread_degrees": spread.degrees,
-        "process_spread_queue": spread.queue,
-    }
+    names = ("source", "processes", "degrees", "queue")
+    columns |= {f"process_spread_{name}": getattr(spread, name) for name in names}
+    columns["process_spread"] = spread.deviation
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
         return Replicated(bounded, summary, columns, spread, shifts.bracket)
     within = widened(Interval(low, summary.latency_median_s, high), shifts.errors[MIDDLE])
     return Replicated(_with_interval(bounded, within), summary, columns, spread, shifts.bracket)
-
-
-def _shifts(
-    job: Job, cell: Cell, rounds: Sequence[RoundResult], processes: Processes
-) -> ProcessShifts:
-    """The shifts by other processes; without a queue every percentile moves as the median does."""
-    if cell.scenario == "server":
-        return queue_shifts(job, cell, rounds, processes)
-    error = process_error([result.durations_ns for result in rounds], processes)
-    return ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:

@@ -28,17 +28,12 @@ FixedName = Literal["image_size", "audio_seconds", "frames"]
 ImageSize = Literal["prompt_length", "image_tokens", "image_crops", "image_patches", "image_grid"]
 """Sizes that follow from that of an image in a prompt, see `image_tokens`."""
 SizeName = Literal["batch_size", "sequence_length"] | FixedName | ImageSize
+# fmt: off
 TensorKind = Literal[
-    "token_ids",
-    "prompt_ids",
-    "prompt_labels",
-    "image_mask",
-    "rows",
-    "boxes",
-    "ones",
-    "false",
+    "token_ids", "prompt_ids", "prompt_labels", "image_mask", "rows", "boxes", "ones", "false",
     "normal",
 ]
+# fmt: on
 
 
 class TensorSpec(BaseModel):

@@ -76,7 +76,11 @@ def effective_count(values: Series) -> float:
     ranked = ranks(values)
     if count < 3 or np.ptp(ranked) == 0:
         return float(count)
-    correlations = _correlogram(ranked)
+    # Autocorrelations at all lags, by the Fourier transform of the padded ranks.
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.fft.rfft(ranked - np.mean(ranked), size)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, size)[:count]
+    correlations = np.asarray(products / products[0], dtype=float)
     pairs = correlations[: count // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
     tau = 2 * float(np.sum(pairs[: ends[0]] if ends.size else pairs)) - 1
@@ -97,15 +101,6 @@ def ranks(values: Series) -> Floats:
 
 def _distances(values: Series) -> Floats:
     return np.abs(np.asarray(values, dtype=float) - np.median(values))
-
-
-def _correlogram(values: Floats) -> Floats:
-    """Autocorrelations at lags 0 to n - 1, by the Fourier transform of the padded values."""
-    count = len(values)
-    size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.fft.rfft(values - np.mean(values), size)
-    products = np.fft.irfft(np.abs(spectrum) ** 2, size)[:count]
-    return np.asarray(products / products[0], dtype=float)
 
 
 SHARED = 0.8
