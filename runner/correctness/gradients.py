@@ -1,10 +1,9 @@
 """One training step against the fp32 reference: loss, gradients and updates of each parameter.
 
-The reference holds a sketch of each parameter's gradient and evenly spaced elements of its update,
-some 8,000 numbers a parameter whatever its size. As for outputs, three times what honest arithmetic
-differs by is allowed, parameter by parameter. Where bf16 itself decides a gradient's direction, its
-norm is still compared; where rounding alone makes the gradient, as that of a key's bias, which
-softmax cancels, nothing is.
+The reference holds a sketch of each gradient and evenly spaced elements of each update. As for
+outputs, three times what honest arithmetic differs by is allowed, parameter by parameter. Where
+bf16 itself decides a gradient's direction, its norm is still compared; where rounding alone makes
+the gradient, as that of a key's bias, which softmax cancels, nothing is.
 """
 
 import math

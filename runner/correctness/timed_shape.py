@@ -1,12 +1,8 @@
 """Outputs at a timed shape, of runtimes that compile another program for each shape.
 
 The fixed samples are put into a query of the timed shape: repeated over the batch, and followed by
-other tokens that they must not see, since the mask hides them or no token sees later ones. So the
-reference of the fixed shape holds what must come out, and no cell needs one of its own.
-
-What the tokens behind the fixed samples give is not compared, nor is a training step: its loss is a
-mean or a contrast over the whole batch, so that repeated samples with others behind them have
-another one, and the reference holds no gradients of it.
+other tokens that they must not see. So the reference of the fixed shape holds what must come out.
+What the other tokens give is not compared, nor is a training step, whose loss is over the batch.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,6 @@
 import traceback
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -87,17 +86,6 @@ def region_columns(
     }
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Folders that a job only reads."""
-
-    references: Path | None = None
-    graphs: Path | None = None
-
-
-NO_FOLDERS = Folders()
-
-
 class Harness:
     """Executes one round of a job; in the last one each cell gets its record."""
 
@@ -106,7 +94,8 @@ class Harness:
         job: Job,
         out: Path,
         progress: Progress,
-        folders: Folders = NO_FOLDERS,
+        references: Path | None = None,
+        graphs: Path | None = None,
         clock: Clock = monotonic,
     ) -> None:
         self._job = job
@@ -121,11 +110,12 @@ class Harness:
         )
         self._resolution_s = resolution_s(clock)
         self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or (), pinned=is_pinned(job))
-        self._folders = folders
+        self._references = references
+        self._graphs = graphs
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
         self._loader = Loader(
-            job, self._memory, self._environment, partial(self._enter, None), clock, folders.graphs
+            job, self._memory, self._environment, partial(self._enter, None), clock, graphs
         )
 
     def run(self) -> None:
@@ -228,10 +218,11 @@ class Harness:
             return reason_columns("correct", reason("not_verified"))
         if self._agreement is None or is_compiled_for(cell, observed):
             self._enter(cell, "verify")
-        references = self._folders.references
-        timed = verify_timed(session, self._job, cell, references, observed)
+        timed = verify_timed(session, self._job, cell, self._references, observed)
         if self._agreement is None:
-            self._agreement = verify_session(session, self._job, references, self._clock, observed)
+            self._agreement = verify_session(
+                session, self._job, self._references, self._clock, observed
+            )
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
@@ -261,7 +252,7 @@ class Harness:
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,
-            graphs=self._folders.graphs,
+            graphs=self._graphs,
         )
 
     def _facts(self) -> dict[str, Any]:

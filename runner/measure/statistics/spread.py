@@ -2,10 +2,9 @@
 
 Functions take durations in the order of measurement, in any unit, as a sequence or an array.
 
-Rounds that are near in time depend on each other, as a machine's state outlasts one of them. On a
-virtual machine whose neighbours come and go, processes that followed each other were alike, and
-those a minute apart were not (the study `aa_study`). Taken as independent, a record of one minute
-knows the level of that minute, and says that it is the machine's.
+Rounds that are near in time depend on each other, as a machine's state outlasts one of them: on a
+virtual machine, processes that followed each other were alike, and those a minute apart were not
+(the study `aa_study`).
 """
 
 from collections.abc import Sequence

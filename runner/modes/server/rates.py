@@ -1,10 +1,9 @@
 """Rates of arrivals: a simulated queue that plans trials and bounds doubt, and the trials.
 
-A trial's length depends on how many queries of a queue are worth an independent one, and that on
-the rate. Service times in random order, put through Lindley's recursion (1952), tell it beforehand,
-and by how much a queue multiplies what processes differ by. No value of a record comes from here,
-but the width of an interval does. A rate is tried by fresh schedules whose late queries are counted
-until they decide.
+How many queries of a queue are worth an independent one depends on the rate. Service times in
+random order, put through Lindley's recursion (1952), tell it beforehand, and by how much a queue
+multiplies what processes differ by. No value of a record comes from here, but the width of an
+interval does. A rate is tried by fresh schedules whose late queries are counted until they decide.
 """
 
 import math
