@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -63,12 +64,13 @@ class TensorSpec(BaseModel):
 
     @property
     def sizes(self) -> frozenset[SizeName]:
-        names = (
-            name
-            for dimension in self.shape
-            for name in (dimension if isinstance(dimension, tuple) else (dimension,))
-        )
+        names = chain.from_iterable(self.dimensions)
         return frozenset(name for name in names if isinstance(name, str))
+
+    @property
+    def dimensions(self) -> tuple[tuple[SizeNumber | SizeName, ...], ...]:
+        """The factors of each dimension."""
+        return tuple(size if isinstance(size, tuple) else (size,) for size in self.shape)
 
 
 Family = Literal["embedding", "text_generation", "vision", "audio", "multimodal"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+from runner.contract.host import read_word
 from runner.measure.memory.readers import MemoryReader, ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
@@ -27,7 +28,7 @@ class Throttling:
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
     texts = [
-        _read(folder / name)
+        read_word(folder / name)
         for folder in _groups("memory", root, own)
         for name in ("memory.max", "memory.limit_in_bytes")
     ]
@@ -56,7 +57,7 @@ def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttl
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
     """Folders of this process' control groups and those above them; containers see none above."""
     folders = [root, root / controller]
-    for line in (_read(own) or "").splitlines():
+    for line in (read_word(own) or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers or controller in controllers.split(","):
             mounted = root / controller if controllers else root
@@ -66,24 +67,17 @@ def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
 
 
 def _quota(folder: Path) -> float | None:
-    unified = _read(folder / "cpu.max")
+    unified = read_word(folder / "cpu.max")
     names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    quota, period = unified.split() if unified else (_read(folder / name) for name in names)
+    quota, period = unified.split() if unified else (read_word(folder / name) for name in names)
     if quota is None or period is None or quota in ("max", "-1"):
         return None
     return int(quota) / int(period)
 
 
 def _stat(folder: Path) -> dict[str, int]:
-    lines = (_read(folder / "cpu.stat") or "").splitlines()
+    lines = (read_word(folder / "cpu.stat") or "").splitlines()
     return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
 
 
 class KernelPeak:
@@ -177,8 +171,8 @@ class CgroupReader(MemoryReader):
         return f"{counted}; {peak}; average of samples"
 
     def current_bytes(self) -> int:
-        reading = self._read()
-        return reading.usage - reading.cache + reading.mapped
+        usage, cache, mapped = self._read()
+        return usage - cache + mapped
 
     def begin(self) -> None:
         self._resident.begin()
@@ -189,19 +183,12 @@ class CgroupReader(MemoryReader):
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own
-        began, now = self._began, self._read()
-        cache, mapped = max(began.cache, now.cache), min(began.mapped, now.mapped)
-        return max(own, charged - cache + mapped)
+        (_, *before), (_, *now) = self._began, self._read()
+        return max(own, charged - max(before[0], now[0]) + min(before[1], now[1]))
 
-    def _read(self) -> "_Reading":
+    def _read(self) -> tuple[int, int, int]:
+        """The charge, the cache in it, and the files that the runner maps."""
         usage = int(self._files.usage.read_bytes())
         stat = dict(line.split() for line in self._files.stat.read_text().splitlines())
         cache = int(stat[self._files.file_cache]) - int(stat[self._files.shared])
-        return _Reading(usage, min(cache, usage), self._resident.mapped_file_bytes())
-
-
-@dataclass(frozen=True)
-class _Reading:
-    usage: int
-    cache: int
-    mapped: int
+        return usage, min(cache, usage), self._resident.mapped_file_bytes()

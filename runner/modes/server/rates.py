@@ -7,6 +7,7 @@ interval does. A rate is tried by fresh schedules whose late queries are counted
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -78,8 +79,7 @@ class QueueModel:
     ) -> list[float]:
         """The shares by which quantiles of latencies grow if each service takes a share longer.
 
-        A run is so many queries from an empty line on; one that never empties is as long as its
-        run.
+        A run is so many queries from an empty line on.
         """
         usual, slower = (
             np.quantile(self._latencies(rate, stretch, run), fractions)
@@ -90,8 +90,7 @@ class QueueModel:
     def sustained(self, slo_ns: float, stretch: float = 1.0) -> float:
         """The highest rate at which no more latencies than allowed are beyond the objective.
 
-        It is no less than a hundredth of one query per mean service time; each takes `stretch`
-        times as long.
+        It is no less than a hundredth of one query per mean service time.
         """
         most = NANOSECONDS / (stretch * self.mean_ns)
         low, high = most / 100, most
@@ -148,9 +147,8 @@ def accepted_from(late: int) -> int:
 @cache
 def rejected_up_to(late: int) -> int:
     """The most independent queries of which so many late ones reject a rate."""
-    return (
-        _first(lambda count: 1 - chance_of_at_most(late - 1, count, LATE_SHARE) > REJECT_RISK) - 1
-    )
+    certain = 1 - REJECT_RISK
+    return _first(lambda count: chance_of_at_most(late - 1, count, LATE_SHARE) < certain) - 1
 
 
 def _first(holds: Callable[[int], bool]) -> int:
@@ -158,11 +156,7 @@ def _first(holds: Callable[[int], bool]) -> int:
     above = 1
     while not holds(above):
         above *= 2
-    below = above // 2
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if holds(middle) else (middle, above)
-    return above
+    return bisect_left(range(above), True, lo=above // 2 + 1, hi=above, key=holds)
 
 
 MILLISECOND_NS = 1_000_000
