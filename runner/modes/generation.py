@@ -13,8 +13,7 @@ from runner.contract.reasons import reason
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.statistics.spread import Floats, Series
-from runner.modes.base import Workload
-from runner.modes.inference import require_finite
+from runner.modes.base import Workload, require_finite
 
 _TO_FIRST = "first_token"
 _BETWEEN = "output_token"

@@ -23,8 +23,7 @@ from runner.contract.record.verdict import Doubt, Grade, Scale, doubt
 from runner.contract.rounds import Energy, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
-from runner.modes.base import Instruments, measure_phases
-from runner.modes.inference import InferenceWorkload
+from runner.modes.base import InferenceWorkload, Instruments, measure_phases
 from runner.modes.server.rates import MILLISECOND_NS, QueueModel, RateForecast, RateTrials
 from runner.modes.server.serving import (
     SERVICE,
