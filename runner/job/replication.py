@@ -236,7 +236,7 @@ def change_doubts(changes: Changes) -> Iterator[Doubt]:
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:
     return replace(
         summary,
-        latency_median_s=interval.median,
+        latency_median_s=interval.value,
         latency_median_low_s=interval.low,
         latency_median_high_s=interval.high,
         latency_precision=interval.precision,

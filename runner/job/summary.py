@@ -70,7 +70,7 @@ def summarise_tokens(
             interval, judged = median_of_rounds(values, processes)
             columns |= interval_columns(name, interval)
             if interval and len(rounds) > 1:
-                columns[f"{name}_median_s"] = interval.median / NANOSECONDS
+                columns[f"{name}_median_s"] = interval.value / NANOSECONDS
             if judged:
                 doubts += imprecision(name, judged.precision, job.measure)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))

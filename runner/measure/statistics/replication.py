@@ -130,10 +130,10 @@ def round_interval(
 
 def widened(interval: Interval, error: float) -> Interval:
     """The interval with the share by which other processes may move its middle, in quadrature."""
-    between = error * interval.median
-    low = _low_end(interval.median, math.hypot(interval.median - interval.low, between))
-    high = interval.median + math.hypot(interval.high - interval.median, between)
-    return Interval(min(interval.low, low), interval.median, high)
+    between = error * interval.value
+    low = _low_end(interval.value, math.hypot(interval.value - interval.low, between))
+    high = interval.value + math.hypot(interval.high - interval.value, between)
+    return Interval(min(interval.low, low), interval.value, high)
 
 
 def median_of_rounds(
@@ -161,7 +161,7 @@ def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     interval = processes.interval([median(values) for values in rounds])
     if interval is None:
         return processes.spread.reach
-    return interval.high / interval.median - 1 if interval.median else 0.0
+    return interval.high / interval.value - 1 if interval.value else 0.0
 
 
 def widened_percentiles(
