@@ -42,12 +42,9 @@ _NAME = re.compile(r"\w+")
 class Producer:
     """The libraries and code that decide, beside the job, what a graph or a reference holds."""
 
-    libraries: tuple[str, ...]
-    """Distributions."""
-    modules: tuple[str, ...]
-    """Our own modules that begin to make it; what they import belongs to them."""
-    neutral: tuple[str, ...] = ()
-    """Modules that they import and that change nothing in it, beside `_NEUTRAL`."""
+    libraries: tuple[str, ...]  # distributions
+    modules: tuple[str, ...]  # our own modules that begin to make it, with what they import
+    neutral: tuple[str, ...] = ()  # imported modules that change nothing in it, beside `_NEUTRAL`
 
     def installed(self) -> dict[str, str]:
         """Versions of the installed libraries, without a local part such as torch's `+cpu`."""

@@ -53,14 +53,11 @@ _CATALOGUE: Mapping[str, float] = {"gradient": 0.05, "update": 0.2, "loss": 3e-3
 class StepDifference(NamedTuple):
     """One difference of a step, by the reference's own size."""
 
-    where: str
-    """E.g. `gradient of decoder.weight`, `norm of the update of decoder.weight`."""
+    where: str  # e.g. `gradient of decoder.weight`, `norm of the update of …`
     kind: Literal["gradient", "update", "loss"]
     value: float
-    largest: float = 1.0
-    """The reference's largest element by its norm."""
-    is_norm: bool = False
-    """True for the difference of norms alone."""
+    largest: float = 1.0  # the reference's largest element by its norm
+    is_norm: bool = False  # True for the difference of norms alone
     shorter: bool = False
 
 

@@ -43,10 +43,8 @@ ROOM_SHARE = 1 / 8  # greatest share of the memory that a job may use which both
 class Room:
     """Sizes that bound the arrays of a copy."""
 
-    cache_bytes: int | None
-    """The last cache of the CPUs; None where none is shown, or an accelerator has its own."""
-    memory_bytes: int | None
-    """Memory that the job may use; None without a limit."""
+    cache_bytes: int | None  # the last cache of the CPUs; None if unknown, or of an accelerator
+    memory_bytes: int | None  # memory that the job may use; None without a limit
 
 
 @dataclass(frozen=True)

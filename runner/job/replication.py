@@ -110,15 +110,11 @@ SIGNIFICANCE = 0.01  # a change is a doubt if chance makes one so large less oft
 class Replicated:
     """A summary whose interval holds for fresh processes."""
 
-    summary: LatencySummary
-    """The record's: with several rounds their mean, with one its interval widened."""
-    judged: LatencySummary
-    """The one whose precision more measuring could mend: without what one process cannot know."""
+    summary: LatencySummary  # several rounds have their mean, one its interval widened
+    judged: LatencySummary  # what more measuring could mend: without other processes
     columns: Columns
-    spread: Spread | None
-    """The spread of fresh processes, if the record is of one; else None."""
-    bracket: Columns
-    """The ends of a peak for fresh processes, in place of those of its search; none without one."""
+    spread: Spread | None  # of fresh processes, if the record is of one; else None
+    bracket: Columns  # ends of a peak, in place of those of its search; none without one
 
 
 @dataclass(frozen=True)

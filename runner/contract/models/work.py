@@ -53,10 +53,8 @@ class Work(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    macs: NonNegativeInt
-    """Multiply-accumulates in matrix products and convolutions."""
-    activation_bytes: NonNegativeInt
-    """Bytes that matrix products and convolutions put out, attention scores among them."""
+    macs: NonNegativeInt  # multiply-accumulates in matrix products and convolutions
+    activation_bytes: NonNegativeInt  # that products and convolutions put out, attention scores too
     parameter_bytes: NonNegativeInt
 
 
@@ -142,8 +140,7 @@ class IterationWork:
     """The work of one iteration."""
 
     whole: PassWork
-    prefill: PassWork | None = None
-    """The part up to the first token; None unless the mode is `generation`."""
+    prefill: PassWork | None = None  # the part up to the first token; None unless it generates
 
 
 def iteration_work(

@@ -26,16 +26,12 @@ from runner.measure.statistics.spread import Series, effective_count, effective_
 class Spread:
     """A relative deviation between fresh processes, and what it is known from."""
 
-    deviation: float
-    """Standard deviation of their medians by the mean of these."""
-    quantile: float
-    """Student's t that makes 95 % of it."""
+    deviation: float  # standard deviation of their medians by the mean of these
+    quantile: float  # student's t that makes 95 % of it
     source: str
-    processes: int | None = None
-    """Processes of the calibration of this host that gave it; None for the default."""
+    processes: int | None = None  # those of the calibration of this host; None for the default
     degrees: float | None = None
-    queue: float | None = None
-    """Factor by which a queue multiplied it; None where it did not."""
+    queue: float | None = None  # factor by which a queue multiplied it; None where it did not
 
     @property
     def is_calibrated(self) -> bool:
@@ -92,8 +88,7 @@ class Processes:
 
     spread: Spread
     confidence: float
-    moments_s: Sequence[float] | None
-    """The moments at which they were measured, seconds; None if they are independent."""
+    moments_s: Sequence[float] | None  # when they were measured, seconds; None if independent
 
     @classmethod
     def of(cls, job: Job, rounds: Sequence[RoundResult]) -> "Processes":

@@ -68,15 +68,11 @@ class PeakSearch:
     """All trials of one search."""
 
     trials: Sequence[RateTrials]
-    low: float | None
-    """The highest rate that was accepted; None without one."""
-    high: float
-    """The lowest rate that was rejected, or at which no queue can be stable."""
+    low: float | None  # the highest rate that was accepted; None without one
+    high: float  # the lowest rate that was rejected, or at which no queue can be stable
     ended: str
-    end: Doubt | None = None
-    """The doubt that this end raises, of a grade that follows from the bracket."""
-    hopeless: bool = False
-    """True if not even a query alone would meet the objective."""
+    end: Doubt | None = None  # the doubt that this end raises; its grade follows from the bracket
+    hopeless: bool = False  # True if not even a query alone would meet the objective
 
     @property
     def peak(self) -> RateTrials | None:

@@ -40,10 +40,8 @@ class RateForecast:
     """Expected outcome of trials at one rate."""
 
     rate: float
-    late: float
-    """Share of latencies beyond the objective."""
-    weight: float
-    """Queries that are worth one independent query; all of them where the queue hardly empties."""
+    late: float  # share of latencies beyond the objective
+    weight: float  # queries that are worth one independent query; all if the queue hardly empties
 
     @property
     def accept_s(self) -> float:
@@ -183,14 +181,11 @@ class RateTrials:
     rate: float
     slo_ms: float
     seed: Sequence[int]
-    weight: float
-    """Queries that are worth one independent query at this rate."""
+    weight: float  # queries that are worth one independent query at this rate
     runs: list[Served] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)
-    verdict: bool | None = None
-    """True if the rate is accepted, False if it is rejected, None while it goes on."""
-    verified: bool | None = None
-    """The verdict of the schedules that verified the rate, by themselves; None without one."""
+    verdict: bool | None = None  # True: the rate is accepted, False: rejected, None: it goes on
+    verified: bool | None = None  # that of verifying schedules alone; None without one
 
     @property
     def served(self) -> Served:

@@ -43,16 +43,11 @@ class Judge:
 class Served:
     """The queries that were answered, in order of arrival; durations in nanoseconds."""
 
-    latencies_ns: list[int]
-    """From each arrival to its query's end: the time in the queue and our own lateness count."""
-    service_ns: list[int]
-    """From each query's start to its end."""
-    lateness_ns: list[int]
-    """Delays of the runner in starting queries that found an empty queue."""
-    waiting: int
-    """Queries that had arrived within the budget and were not answered, up to 100,000."""
-    window_ns: int
-    """From the first arrival to the last end."""
+    latencies_ns: list[int]  # from each arrival to its query's end, with waiting and our lateness
+    service_ns: list[int]  # from each query's start to its end
+    lateness_ns: list[int]  # delays of the runner in starting queries that found an empty queue
+    waiting: int  # queries that arrived within the budget and were not answered, up to 100,000
+    window_ns: int  # from the first arrival to the last end
 
     @classmethod
     def joined(cls, runs: "Sequence[Served]") -> "Served":
