@@ -59,9 +59,9 @@ class Axis:
     heading: str | None = None  # of its column in tables of results, if the name is too long
     phrase: str = "{}"  # the words for a value; `axis_words` knows the singular
     letter: str | None = None  # the letter of a size in a cell's id, e.g. `b`
-    size_help: str | None = None  # help of that of `models show`, for sizes of a model's tensors
+    size_help: str | None = None  # help of its option of `models show`, if it has one
     of_model: bool = False  # True if models without this size ignore it
-    applies: Callable[[_Request], bool] | None = None  # none: all have it, or those of `of_model`
+    applies: Callable[[_Request], bool] | None = None  # None: all have it, or those of `of_model`
     otherwise: str | int | None = None  # the value of cells that do not have the axis
     merges: str | None = None  # the reason why combinations that differ here can be one cell
     needs: str | None = None  # for a cell to have the axis; None if nothing is reported

@@ -123,7 +123,7 @@ class Changes:
 
     drift: Drift | None
     inside: LevelChange | None
-    is_calibrated: bool  # true if it was known beforehand what processes of this host differ by
+    is_calibrated: bool  # True if it was known beforehand what processes of this host differ by
 
     @property
     def columns(self) -> Columns:

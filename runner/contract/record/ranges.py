@@ -22,7 +22,7 @@ class Range:
     name: str
     low: float | None = None  # the least; None: any that is finite
     high: float | None = None  # the largest; None: any that is finite
-    above: bool = False  # true if `low` itself is none of them
+    above: bool = False  # True if `low` itself is none of them
 
 
 RANGES = {

@@ -110,8 +110,8 @@ class StartRequest(Frozen):
     job: Job
     threads: int
     graphs: Path | None = None
-    query: bool  # true to execute the first query; else the loaded model is held until the end
-    files: bool = False  # true to report the files that the start opened, which costs it time
+    query: bool  # True to execute the first query; else the loaded model is held until the end
+    files: bool = False  # True to report the files that the start opened, which costs it time
 
 
 class StartReport(Frozen):
