@@ -133,13 +133,7 @@ def test_the_worse_of_both_shapes_counts(
 
 
 CHOICES = np.array([[[0.0, 2.0, 1.0], [3.0, 0.0, 2.99]]], dtype=np.float32)
-AGREEING = {"correct": True, "correct_reason": None, "tolerance_share": 0.3}
-AGREEING |= {"difference_where": "x"}
-    "correct": True,
-    "correct_reason": None,
-    "tolerance_share": 0.3,
-    "difference_where": "x",
-}
+AGREEING = {"correct": True, "tolerance_share": 0.3, "difference_where": "x"}
 
 
 def judged(*tokens: int, most: float = 0.1, **columns: object) -> tuple[object, ...]:
