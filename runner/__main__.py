@@ -63,10 +63,9 @@ def _executor(
         from runner.job.prepare import count_model
 
         return lambda progress: count_model(job, out, progress)
-    from runner.job.harness import Folders, Harness
+    from runner.job.harness import Harness
 
-    folders = Folders(references=references, graphs=graphs)
-    return lambda progress: Harness(job, out, progress, folders).run()
+    return lambda progress: Harness(job, out, progress, references, graphs).run()
 
 
 def _read_job(path: Path) -> Job:

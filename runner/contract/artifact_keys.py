@@ -27,18 +27,10 @@ Versions = Mapping[str, str]
 """Libraries and code that made something, with versions; our code's is a hash over its files."""
 
 _NEUTRAL = (
-    "runner.measure",
-    "runner.process",
-    "runner.backends.base",
-    "runner.contract.artifact_keys",
-    "runner.contract.axes",
-    "runner.contract.cell",
-    "runner.contract.errors",
-    "runner.contract.files",
-    "runner.contract.job",
-    "runner.contract.record",
-    "runner.contract.rounds",
-    "runner.contract.support",
+    *("runner.measure", "runner.process", "runner.backends.base", "runner.contract.artifact_keys"),
+    *("runner.contract.axes", "runner.contract.cell", "runner.contract.errors"),
+    *("runner.contract.files", "runner.contract.job", "runner.contract.record"),
+    *("runner.contract.rounds", "runner.contract.support"),
 )
 """Modules and packages that producers import and that change nothing in what they make: the look
 of jobs, records, errors and files."""
@@ -50,12 +42,9 @@ _NAME = re.compile(r"\w+")
 class Producer:
     """The libraries and code that decide, beside the job, what a graph or a reference holds."""
 
-    libraries: tuple[str, ...]
-    """Distributions."""
-    modules: tuple[str, ...]
-    """Our own modules that begin to make it; what they import belongs to them."""
-    neutral: tuple[str, ...] = ()
-    """Modules that they import and that change nothing in it, beside `_NEUTRAL`."""
+    libraries: tuple[str, ...]  # distributions
+    modules: tuple[str, ...]  # our own modules that begin to make it, with what they import
+    neutral: tuple[str, ...] = ()  # imported modules that change nothing in it, beside `_NEUTRAL`
 
     def installed(self) -> dict[str, str]:
         """Versions of the installed libraries, without a local part such as torch's `+cpu`."""

@@ -47,40 +47,24 @@ _Request = Mapping[AxisName, Any]
 class Axis:
     """One axis: a field of `Cell`, a key of the matrix, an option of `bench`, a column of views."""
 
-    name: AxisName
-    """The field and the key, e.g. `batch_size`."""
+    name: AxisName  # the field and the key, e.g. `batch_size`
     kind: _AxisKind
-    doc: str
-    """The meaning of one value, as the matrix' schema says it."""
-    list_doc: str
-    """The meaning of a list of values, and the value where a matrix names none."""
-    help: str
-    """Help of that option."""
-    metavar: str | None = None
-    """The option's value in help, if its type does not say enough."""
-    default: str | float | None = None
-    """The value where a matrix names none; None if it follows from the model."""
-    unnamed: str | None = None
-    """The words of help for it, if it is not the default itself."""
+    doc: str  # the meaning of one value, as the matrix' schema says it
+    list_doc: str  # the meaning of a list of values, and the default
+    help: str  # help of that option
+    metavar: str | None = None  # the option's value in help, if its type does not say enough
+    default: str | float | None = None  # where none is named; None if it follows from the model
+    unnamed: str | None = None  # the words of help for it, if it is not the default itself
     choices: tuple[str, ...] = ()
-    heading: str | None = None
-    """The heading of its column in tables of results, where its name is too long."""
-    phrase: str = "{}"
-    """The words for a value, e.g. `batch {}`; `axis_words` knows the singular."""
-    letter: str | None = None
-    """The letter of a size in a cell's id, e.g. `b`."""
-    size_help: str | None = None
-    """Help of the option of `models show`, for sizes that change a model's tensors and needs."""
-    of_model: bool = False
-    """True if models without this size ignore it."""
-    applies: Callable[[_Request], bool] | None = None
-    """True for requests whose cell has the axis; None if all have it, or those of `of_model`."""
-    otherwise: str | int | None = None
-    """The value of cells that do not have the axis."""
-    merges: str | None = None
-    """The reason why combinations that differ here can be one cell."""
-    needs: str | None = None
-    """The condition for a cell to have the axis; None if nothing is reported where none has it."""
+    heading: str | None = None  # of its column in tables of results, if the name is too long
+    phrase: str = "{}"  # the words for a value; `axis_words` knows the singular
+    letter: str | None = None  # the letter of a size in a cell's id, e.g. `b`
+    size_help: str | None = None  # help of its option of `models show`, if it has one
+    of_model: bool = False  # True if models without this size ignore it
+    applies: Callable[[_Request], bool] | None = None  # None: all have it, or those of `of_model`
+    otherwise: str | int | None = None  # the value of cells that do not have the axis
+    merges: str | None = None  # the reason why combinations that differ here can be one cell
+    needs: str | None = None  # for a cell to have the axis; None if nothing is reported
 
     @property
     def option(self) -> str:

@@ -62,10 +62,8 @@ class GraphPart(Frozen):
 class Attempt(Frozen):
     """One way of exporting that was tried."""
 
-    remedy: str
-    """The remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
-    failure: Reason | None
-    """The reason why it was not good enough; null for the one that was."""
+    remedy: str  # the remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …
+    failure: Reason | None  # the reason why it was not good enough; null for the one that was
 
 
 class Graph(Frozen):

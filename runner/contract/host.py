@@ -1,11 +1,8 @@
 """The machine that results come from: its id and processor, and the CPUs that a job executes on.
 
-Devices and names of hosts are left out of the id: one machine renamed is one machine, two machines
-of one name are two.
-
-Runtimes count threads in different ways: torch takes what it is given, ONNX Runtime's own default
-is physical cores, OpenVINO's hint LATENCY takes the fast cores of one node. A job gets the same
-CPUs for all of them: one of each physical core, of one NUMA node, of the fast kind.
+The id leaves out devices and names of hosts: one machine renamed is one machine, two of one name
+are two. Runtimes count threads in different ways, so a job gets the same CPUs for all of them: one
+of each physical core, of one NUMA node, of the fast kind.
 """
 
 import platform
@@ -134,12 +131,9 @@ class LogicalCpu:
     """One hardware thread."""
 
     number: int
-    siblings: tuple[int, ...]
-    """The hardware threads of its core, itself included."""
-    node: int
-    """Of NUMA."""
-    capacity: int
-    """Its speed, by that of other CPUs of the machine."""
+    siblings: tuple[int, ...]  # the hardware threads of its core, itself included
+    node: int  # of NUMA
+    capacity: int  # its speed, by that of other CPUs of the machine
 
 
 Topology = Mapping[int, LogicalCpu]
@@ -216,8 +210,7 @@ def choose_cpus(
 
 @dataclass(frozen=True)
 class _Core:
-    cpus: list[int]
-    """Its hardware threads that may be used."""
+    cpus: list[int]  # its hardware threads that may be used
     node: int
     capacity: int
 

@@ -17,10 +17,9 @@ WINDOWS = 3  # neighbouring windows that must agree: two of noisy durations do s
 
 
 class Measure(Frozen):
-    """Length and number of a cell's iterations."""
+    """Length and number of a cell's iterations: the fewest, unless a most is named."""
 
     profile: ProfileName
-    """The named set of defaults these values came from."""
     warmup_iterations: PositiveInt
     """Fewest warm-up iterations, however early the durations settle."""
     warmup_max_s: PositiveFloat
@@ -29,9 +28,7 @@ class Measure(Frozen):
     """Seconds of iterations ahead of each round's warm-up, so that the clock has come down to what
     the machine sustains; null: none."""
     iterations: PositiveInt
-    """Fewest timed iterations."""
     min_s: NonNegativeFloat
-    """Fewest seconds of timed iterations."""
     max_s: PositiveFloat
     """Seconds after which the steady phase ends, provided one iteration was timed."""
     precision_target: PositiveFloat
@@ -136,21 +133,9 @@ class ProcessSpread(Frozen):
     cv: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     """Standard deviation of fresh processes' medians, by their mean."""
     processes: Annotated[int, Field(ge=2, le=1000)]
-    """Processes that it was measured with."""
     degrees: Annotated[float, Field(ge=1, le=1000)] | None = None
     """Degrees of freedom of the deviation; None: processes count as independent."""
     measured_at: AwareDatetime
-    """The moment at which that was, UTC."""
-
-
-class Seeds(Frozen):
-    """Seeds of a job or a run."""
-
-    seed: int
-    """Seed of what another run may have otherwise: the order of execution, arrivals."""
-    weights_seed: int = 0
-    """Seed of what results are compared over: weights, inputs, and the references and graphs made
-    from them."""
 
 
 class Provenance(Frozen):
@@ -165,9 +150,13 @@ class Provenance(Frozen):
     orchestrator_version: str
 
 
-class Job(Seeds):
+class Job(Frozen):
     """The cells that one container executes: they share a loaded model and a mode."""
 
+    seed: int
+    """Seed of what another run may have otherwise: the order of execution, arrivals."""
+    weights_seed: int = 0
+    """Seed of what results are compared over: weights, inputs, references and graphs."""
     run_id: FileName
     id: FileName
     model: ModelSpec
@@ -192,7 +181,6 @@ class Job(Seeds):
     honest: tuple[Precision, ...] = ()
     """The precisions whose own rounding a reference tells, beside the fp32 outputs."""
     inherit_environ: tuple[VariableName, ...] = ()
-    """Environment variables of the user's that the runner is given, by name."""
     browser: BrowserChoice | None = None
     """The browser that the user chose; null for our own, and for what executes in none."""
     process_spreads: dict[str, ProcessSpread] | None = None
@@ -214,10 +202,6 @@ class Job(Seeds):
         """The job with one cell, as its record has it: without what follows from the model."""
         own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
         return self.model_copy(update=own)
-
-    def heated(self) -> "Job":
-        measure = self.measure.model_copy(update={"heat_s": None})
-        return self.model_copy(update={"measure": measure})
 
     def on_hardware(self, hardware_id: str | None) -> "Job":
         """The job with the spread of the device that was found, and none of another one's."""

@@ -121,7 +121,6 @@ class RoundResult(Frozen):
     """Measurements of one cell in one round."""
 
     samples: int
-    """Samples that the timed iterations processed."""
     steady_ns: NonNegativeInt
     """Time in which they did: the iterations' sum, in the scenario `server` the whole window."""
     durations_ns: list[NonNegativeInt] = Field(min_length=1)
@@ -146,7 +145,6 @@ class RoundResult(Frozen):
     """The moment at which its steady phase ended, UTC; None if it depends on no other round."""
     load_average_1m: float
     columns: dict[str, Any] = Field(default_factory=dict)
-    """Columns of the record that the mode alone knows, as plain JSON values."""
     doubts: list[Doubt] = Field(default_factory=list)
     cut_short: Reason | None = None
     """The reason why the timed iterations ended before their time; None if they did not."""

@@ -25,20 +25,15 @@ def _on(
 SUPPORTED: _Supported = MappingProxyType(
     _on("cpu", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cpu", "torch", ("training",), *_FLOATS)
-    | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cpu", "torch_compile", ("training",), *_FLOATS)
+    | _on("cpu", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
     | _on("cpu", "onnxruntime", _EAGER, "fp32", "int8")
     | _on("cuda", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cuda", "torch", ("training",), *_FLOATS)
-    | _on("cuda", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cuda", "torch_compile", ("training",), *_FLOATS)
+    | _on("cuda", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
     | _on("cuda", "onnxruntime", _EAGER, "fp32", "fp16")
-    | _on("rocm", "torch", _EAGER, *_FLOATS)
-    | _on("rocm", "torch", ("training",), *_FLOATS)
-    | _on("rocm", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("rocm", "torch_compile", ("training",), *_FLOATS)
-    | _on("mps", "torch", _EAGER, *_FLOATS)
-    | _on("mps", "torch", ("training",), *_FLOATS)
+    | _on("rocm", "torch", (*_EAGER, "training"), *_FLOATS)
+    | _on("rocm", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
+    | _on("mps", "torch", (*_EAGER, "training"), *_FLOATS)
     | _on("openvino", "openvino", _COMPILED, *_FLOATS, "int8")
     | _on("openvino", "openvino", ("generation",), *_FLOATS)
     | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
@@ -137,14 +132,8 @@ def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
 
 _GENERATING_TASKS = frozenset(
     {
-        "text-generation",
-        "text2text-generation",
-        "translation",
-        "summarization",
-        "image-to-text",
-        "image-text-to-text",
-        "video-text-to-text",
-        "audio-text-to-text",
+        *("text-generation", "text2text-generation", "translation", "summarization"),
+        *("image-to-text", "image-text-to-text", "video-text-to-text", "audio-text-to-text"),
         "any-to-any",
     }
 )

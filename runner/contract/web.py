@@ -72,7 +72,6 @@ class BrowserChoice(Frozen):
     """`chromium`, `chrome`, `edge`, or the path of an executable, the user's own folder as `~`;
     empty for our own."""
     headed: bool = False
-    """True if it shows its window."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self | None:

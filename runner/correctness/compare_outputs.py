@@ -148,8 +148,7 @@ def allowed_differences(
 
 
 class _Nearest(NamedTuple):
-    share: float
-    """The difference by its tolerance."""
+    share: float  # the difference by its tolerance
     output: str
     kind: str
 

@@ -22,32 +22,22 @@ Arrays = Mapping[str, AnyArray]
 class Difference(NamedTuple):
     """Differences from the reference, each by the reference's own size."""
 
-    relative: float
-    """Of all values of an output together."""
-    row: float
-    """Of the worst row."""
-    mean: float
-    """Of the mean over all rows of all queries: what is wrong everywhere in one direction."""
+    relative: float  # of all values of an output together
+    row: float  # of the worst row
+    mean: float  # of the mean over all rows of all queries: wrong everywhere in one direction
 
 
 class Sums(NamedTuple):
     """Sums over the rows of an output, of which all differences are made."""
 
     rows: int = 0
-    ours: float = 0.0
-    """Squares of our values."""
-    theirs: float = 0.0
-    """Squares of the reference's."""
-    products: float = 0.0
-    """Products of both."""
-    errors: float = 0.0
-    """Squares of the differences."""
-    worst_row: float = 0.0
-    """The largest sum of squares of a row's differences."""
-    largest: float = 0.0
-    """The largest difference."""
-    direction: npt.NDArray[np.float64] | float = 0.0
-    """The differences of all rows, added up by feature."""
+    ours: float = 0.0  # squares of our values
+    theirs: float = 0.0  # squares of the reference's
+    products: float = 0.0  # products of both
+    errors: float = 0.0  # squares of the differences
+    worst_row: float = 0.0  # the largest sum of squares of a row's differences
+    largest: float = 0.0  # the largest difference
+    direction: npt.NDArray[np.float64] | float = 0.0  # the differences of all rows, by feature
 
     def plus(self, other: "Sums") -> "Sums":
         return Sums(

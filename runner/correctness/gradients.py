@@ -1,10 +1,9 @@
 """One training step against the fp32 reference: loss, gradients and updates of each parameter.
 
-The reference holds a sketch of each parameter's gradient and evenly spaced elements of its update,
-some 8,000 numbers a parameter whatever its size. As for outputs, three times what honest arithmetic
-differs by is allowed, parameter by parameter. Where bf16 itself decides a gradient's direction, its
-norm is still compared; where rounding alone makes the gradient, as that of a key's bias, which
-softmax cancels, nothing is.
+The reference holds a sketch of each gradient and evenly spaced elements of each update. As for
+outputs, three times what honest arithmetic differs by is allowed, parameter by parameter. Where
+bf16 itself decides a gradient's direction, its norm is still compared; where rounding alone makes
+the gradient, as that of a key's bias, which softmax cancels, nothing is.
 """
 
 import math
@@ -54,14 +53,11 @@ _CATALOGUE: Mapping[str, float] = {"gradient": 0.05, "update": 0.2, "loss": 3e-3
 class StepDifference(NamedTuple):
     """One difference of a step, by the reference's own size."""
 
-    where: str
-    """E.g. `gradient of decoder.weight`, `norm of the update of decoder.weight`."""
+    where: str  # e.g. `gradient of decoder.weight`, `norm of the update of …`
     kind: Literal["gradient", "update", "loss"]
     value: float
-    largest: float = 1.0
-    """The reference's largest element by its norm."""
-    is_norm: bool = False
-    """True for the difference of norms alone."""
+    largest: float = 1.0  # the reference's largest element by its norm
+    is_norm: bool = False  # True for the difference of norms alone
     shorter: bool = False
 
 

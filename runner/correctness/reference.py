@@ -1,9 +1,8 @@
 """References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed.
 
-Generation is compared by teacher forcing: every step of a decode loop is fed the same tokens,
-whatever it would have chosen, so that each step's logits can be compared and no near tie makes all
-that follow differ. The tokens are drawn, since greedy ones of random weights soon repeat, and a
-cache of equal entries would hide that it is not read.
+Generation is compared by teacher forcing: every step of a decode loop is fed the same tokens, so
+that no near tie makes all that follow differ. The tokens are drawn, since greedy ones of random
+weights soon repeat, and a cache of equal entries would hide that it is not read.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,12 +1,8 @@
 """Outputs at a timed shape, of runtimes that compile another program for each shape.
 
 The fixed samples are put into a query of the timed shape: repeated over the batch, and followed by
-other tokens that they must not see, since the mask hides them or no token sees later ones. So the
-reference of the fixed shape holds what must come out, and no cell needs one of its own.
-
-What the tokens behind the fixed samples give is not compared, nor is a training step: its loss is a
-mean or a contrast over the whole batch, so that repeated samples with others behind them have
-another one, and the reference holds no gradients of it.
+other tokens that they must not see. So the reference of the fixed shape holds what must come out.
+What the other tokens give is not compared, nor is a training step, whose loss is over the batch.
 """
 
 from collections.abc import Mapping
@@ -37,10 +33,9 @@ _GROWING = ("batch_size", "sequence_length", "prompt_length")
 def is_compiled_for(cell: Cell, columns: Columns) -> bool:
     """True if what the cell times goes through a program of that one shape.
 
-    No generation does, since its cache grows with each token: OpenVINO's generating graphs stay
-    dynamic and say so, WebNN has a program for each length of the cache, other paths that compile
-    for each shape have no generation, and a graph of fixed sizes fails its export's check at the
-    second step. The columns are the session's, with that shape bound last.
+    No generation does, since its cache grows with each token: graphs that generate stay dynamic, or
+    have a program for each length of the cache. The columns are the session's, with that shape
+    bound last.
     """
     if cell.mode == "training":
         return False
@@ -77,10 +72,8 @@ def compare_timed(
 ) -> Columns | None:
     """The columns of the comparison at the cell's shape; None if it cannot be made.
 
-    Call it with the cell's shape bound last, so that nothing is compiled again. Outputs of other
-    names than the reference's are wrong, as at the fixed shape. One whose first axis has neither
-    samples nor a known number of values for each is left out: nothing tells which part of it the
-    fixed samples decide.
+    Call it with the cell's shape bound last, so that nothing is compiled again. An output whose
+    first axis has neither samples nor a known number of values for each is left out.
     """
     query = timed_query(job, cell)
     own_names = (name for name in reference if name == output_name(name))

@@ -66,12 +66,9 @@ _ORDER = (False, None, True)  # verdicts, the one first that counts for several 
 class Reference(NamedTuple):
     """The content of a reference that counts for one precision."""
 
-    outputs: dict[str, AnyArray]
-    """The fp32 outputs, with generated tokens."""
-    honest: Mapping[str, Difference]
-    """By output, the precision's own differences; empty if there are none."""
-    failure: Reason | None
-    """The reason why there are none."""
+    outputs: dict[str, AnyArray]  # the fp32 outputs, with generated tokens
+    honest: Mapping[str, Difference]  # by output, its differences; empty if there are none
+    failure: Reason | None  # the reason why there are none
 
 
 def verify_session(

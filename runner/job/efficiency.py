@@ -1,12 +1,10 @@
 """Columns of efficiency: the work of an iteration, and the peaks of the job's device.
 
-Peaks are measured once, while the first launch of a job loads. The product is one in the job's
-precision, by its own runtime and threads; matrices double until another doubling would take too
-long. The copy counts bytes read and bytes written, and its arrays together are four times the last
-cache (STREAM, McCalpin 1995). It comes first, since nobody can tell how long a machine takes to
-give it memory, and the product takes what is left of the time for both; if nothing is, there is no
-product. The best of several is kept, as STREAM keeps it: whatever else happens on a machine makes
-a kernel slower, never faster.
+Peaks are measured once, while the first launch of a job loads: a product in the job's precision by
+its own runtime and threads, of matrices that double until another doubling would take too long, and
+a copy between arrays of four times the last cache (STREAM, McCalpin 1995). The copy comes first,
+and the product takes what is left of the time for both. The best of several is kept, as STREAM
+keeps it: whatever else happens on a machine makes a kernel slower, never faster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,18 +43,14 @@ ROOM_SHARE = 1 / 8  # greatest share of the memory that a job may use which both
 class Room:
     """Sizes that bound the arrays of a copy."""
 
-    cache_bytes: int | None
-    """The last cache of the CPUs; None where none is shown, or an accelerator has its own."""
-    memory_bytes: int | None
-    """Memory that the job may use; None without a limit."""
+    cache_bytes: int | None  # the last cache of the CPUs; None if unknown, or of an accelerator
+    memory_bytes: int | None  # memory that the job may use; None without a limit
 
 
 @dataclass(frozen=True)
 class _Peak:
-    size: int
-    """Rows of a matrix, or bytes of an array."""
-    per_s: float
-    """Operations, or bytes, per second."""
+    size: int  # rows of a matrix, or bytes of an array
+    per_s: float  # operations, or bytes, per second
 
 
 def has_peaks(job: Job) -> bool:

@@ -3,7 +3,6 @@
 import traceback
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -35,7 +34,7 @@ from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
 from runner.job.efficiency import work_columns
-from runner.job.load import Loaded, Loader
+from runner.job.load import Loader
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
@@ -87,19 +86,6 @@ def region_columns(
     }
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Folders that a job only reads."""
-
-    references: Path | None = None
-    """The folder of reference outputs."""
-    graphs: Path | None = None
-    """The folder of prepared graphs."""
-
-
-NO_FOLDERS = Folders()
-
-
 class Harness:
     """Executes one round of a job; in the last one each cell gets its record."""
 
@@ -108,7 +94,8 @@ class Harness:
         job: Job,
         out: Path,
         progress: Progress,
-        folders: Folders = NO_FOLDERS,
+        references: Path | None = None,
+        graphs: Path | None = None,
         clock: Clock = monotonic,
     ) -> None:
         self._job = job
@@ -123,11 +110,12 @@ class Harness:
         )
         self._resolution_s = resolution_s(clock)
         self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or (), pinned=is_pinned(job))
-        self._folders = folders
+        self._references = references
+        self._graphs = graphs
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
         self._loader = Loader(
-            job, self._memory, self._environment, partial(self._enter, None), clock, folders.graphs
+            job, self._memory, self._environment, partial(self._enter, None), clock, graphs
         )
 
     def run(self) -> None:
@@ -155,12 +143,12 @@ class Harness:
 
     def _check(self, cell: Cell) -> Columns:
         """Execute one untimed iteration of the cell, and check it."""
-        loaded = self._loader.load()
+        session = self._loader.load()
         self._enter(cell, "first")
-        with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
+        with closing(workload_of(session, self._job, cell, self._clock)) as workload:
             workload()
             workload.check()
-        return self._observe(loaded, cell)
+        return self._observe(session, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
         """The columns of the record after the last round; None after others, which leave a file."""
@@ -169,21 +157,23 @@ class Harness:
         if cold is not None:
             result = cold(self._job, cell, self._instruments(cell, earlier))
         else:
-            session = self._loader.load().session  # which knows the device to watch
+            session = self._loader.load()  # which knows the device to watch
             result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
-        rounds, loaded = [*earlier, result], self._loader.load()
+        rounds, session = [*earlier, result], self._loader.load()
         self._job = self._job.on_hardware(self._loader.facts["hardware_id"])
-        summary = summarise_rounds(self._job, cell, rounds, self._conditions(loaded))
+        conditions = Conditions(
+            self._environment,
+            session.clock_resolution_s or self._resolution_s,
+            self._loader.harness_overhead_s,
+        )
+        summary = summarise_rounds(self._job, cell, rounds, conditions)
         self._sized[cell] = cell.model_copy(
             update={"batch_size": summary.get("batch_size", cell.batch_size)}
         )
         observed = earlier[0].observed if earlier else None
-        columns = {**(observed or self._observe(loaded, self._sized[cell])), **summary}
+        columns = {**(observed or self._observe(session, self._sized[cell])), **summary}
         columns |= region_columns(
-            loaded.session.region,
-            cell,
-            summary["latency_median_s"],
-            columns.get("host_to_host_median_s"),
+            session.region, cell, summary["latency_median_s"], columns.get("host_to_host_median_s")
         )
         columns |= work_columns(self._job, self._sized[cell], columns)
         if is_done(self._job.measure, cell, rounds):
@@ -204,23 +194,23 @@ class Harness:
         save_round(kept, self._out, cell, self._job.round)
         self._progress.visited(cell.id)
 
-    def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
+    def _observe(self, session: Session, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, after everything that is timed."""
         self._enter(cell, "observe")
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         # No name holds the query, so that it is freed before another shape is bound.
-        proof, evidence = loaded.session.prove(
-            loaded.session.bind(cell, inputs),
-            lambda: closing(workload_of(loaded.session, self._job, cell, self._clock)),
+        proof, evidence = session.prove(
+            session.bind(cell, inputs),
+            lambda: closing(workload_of(session, self._job, cell, self._clock)),
         )
-        columns = loaded.session.columns  # before another shape is bound
+        columns = session.columns  # before another shape is bound
         observed = {
             "kernel_share": evidence.get("kernel_share"),
-            "host_to_host_median_s": host_to_host_s(loaded.session, self._job, cell, self._clock),
-            **loaded.peaks,
+            "host_to_host_median_s": host_to_host_s(session, self._job, cell, self._clock),
+            **self._loader.peaks,
         }
         proved = {"proof": proof, "evidence": evidence, **observed}
-        return {**proved, **columns, **self._verify(loaded.session, cell, columns)}
+        return {**proved, **columns, **self._verify(session, cell, columns)}
 
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
@@ -228,16 +218,17 @@ class Harness:
             return reason_columns("correct", reason("not_verified"))
         if self._agreement is None or is_compiled_for(cell, observed):
             self._enter(cell, "verify")
-        references = self._folders.references
-        timed = verify_timed(session, self._job, cell, references, observed)
+        timed = verify_timed(session, self._job, cell, self._references, observed)
         if self._agreement is None:
-            self._agreement = verify_session(session, self._job, references, self._clock, observed)
+            self._agreement = verify_session(
+                session, self._job, self._references, self._clock, observed
+            )
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
         """Profile an iteration, last of all, as it may slow the process; or leave a reason."""
         self._enter(cell, "observe")
-        session = self._loader.load().session
+        session = self._loader.load()
         try:
             sized = self._sized.get(cell, cell)
             with closing(workload_of(session, self._job, sized, self._clock)) as workload:
@@ -261,12 +252,8 @@ class Harness:
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,
-            graphs=self._folders.graphs,
+            graphs=self._graphs,
         )
-
-    def _conditions(self, loaded: Loaded) -> Conditions:
-        resolution_s = loaded.session.clock_resolution_s or self._resolution_s
-        return Conditions(self._environment, resolution_s, loaded.harness_overhead_s)
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -25,17 +25,6 @@ from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import garbage_collection_off, harness_overhead_s, heap_set_aside
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A session before its first query, and the cost of timing one."""
-
-    session: Session
-    harness_overhead_s: float
-    """Median of an iteration over a model that computes nothing, seconds."""
-    peaks: Columns
-    """Columns about the peaks of its device; empty where none are measured."""
-
-
 @dataclass
 class Loader:
     """Loads the model at the first call; a failure is kept and raised again for every cell."""
@@ -53,36 +42,44 @@ class Loader:
     """Columns that all cells of the job share."""
     energy_device: EnergyDevice | None = field(default=None, init=False)
     """The session's facts about whose energy counts; None before it is open."""
-    _loaded: Loaded | None = field(default=None, init=False)
+    harness_overhead_s: float = field(default=0.0, init=False)
+    """Median of an iteration over a model that computes nothing."""
+    peaks: Columns = field(default_factory=dict, init=False)
+    """Columns about the peaks of its device; empty where none are measured."""
+    _session: Session | None = field(default=None, init=False)
     _exits: ExitStack = field(default_factory=ExitStack, init=False)
 
-    def load(self) -> Loaded:
+    def load(self) -> Session:
         if self.failure is not None:
             raise self.failure
-        if self._loaded is None:
+        if self._session is None:
             try:
-                self._loaded = self._load()
+                self._session = self._load()
             except Exception as error:
                 self.failure = error
                 raise
-        return self._loaded
+        return self._session
 
     def close(self) -> None:
-        if self._loaded is not None:
-            self._loaded.session.close()
+        if self._session is not None:
+            self._session.close()
         self._exits.close()
 
-    def _load(self) -> Loaded:
+    def _load(self) -> Session:
         self.enter("load")
         with garbage_collection_off():
             session = self._open()
         gc.collect()  # what opening left, which may hold weights
         gc.freeze()  # no cell looks through what was loaded
-        peaks: Columns = {}
         if has_peaks(self.job):
-            peaks = peak_columns(session, self._room(session), self.clock)
-        overhead = harness_overhead_s(session.empty(), self.clock)
-        return Loaded(session, overhead, peaks)
+            facts = self.environment
+            cpus = facts.cpu_affinity or () if session.region == "host" else ()
+            limits = (self.job.limits.memory_bytes, facts.container_memory_limit_bytes)
+            least = min((limit for limit in limits if limit is not None), default=None)
+            room = Room(last_cache_bytes(cpus), least)
+            self.peaks = peak_columns(session, room, self.clock)
+        self.harness_overhead_s = harness_overhead_s(session.empty(), self.clock)
+        return session
 
     def _open(self) -> Session:
         cell, memory, clock = self.job.cells[0], self.memory, self.clock
@@ -113,13 +110,6 @@ class Loader:
         if session.clock_resolution_s is not None:
             self.facts["clock_resolution_s"] = session.clock_resolution_s
         return session
-
-    def _room(self, session: Session) -> Room:
-        facts = self.environment
-        cpus = facts.cpu_affinity or () if session.region == "host" else ()
-        limits = (self.job.limits.memory_bytes, facts.container_memory_limit_bytes)
-        least = min((limit for limit in limits if limit is not None), default=None)
-        return Room(last_cache_bytes(cpus), least)
 
     def _machine(self, session: Session) -> dict[str, Any]:
         """The device with its build, and the id of the machine with this device."""

@@ -110,16 +110,11 @@ SIGNIFICANCE = 0.01  # a change is a doubt if chance makes one so large less oft
 class Replicated:
     """A summary whose interval holds for fresh processes."""
 
-    summary: LatencySummary
-    """The record's: with several rounds their mean, with one its interval widened."""
-    judged: LatencySummary
-    """The one whose precision more measuring could mend: without what one process cannot know."""
+    summary: LatencySummary  # several rounds have their mean, one its interval widened
+    judged: LatencySummary  # what more measuring could mend: without other processes
     columns: Columns
-    """Columns about processes."""
-    spread: Spread | None
-    """The spread of fresh processes, if the record is of one; else None."""
-    bracket: Columns
-    """The ends of a peak for fresh processes, in place of those of its search; none without one."""
+    spread: Spread | None  # of fresh processes, if the record is of one; else None
+    bracket: Columns  # ends of a peak, in place of those of its search; none without one
 
 
 @dataclass(frozen=True)
@@ -128,8 +123,7 @@ class Changes:
 
     drift: Drift | None
     inside: LevelChange | None
-    is_calibrated: bool
-    """True if it was known beforehand what processes of this host differ by."""
+    is_calibrated: bool  # True if it was known beforehand what processes of this host differ by
 
     @property
     def columns(self) -> Columns:
@@ -176,7 +170,11 @@ def replicate(
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
     processes = Processes.of(job, rounds)
-    shifts = _shifts(job, cell, rounds, processes)
+    if cell.scenario == "server":
+        shifts = queue_shifts(job, cell, rounds, processes)
+    else:  # without a queue every percentile moves as the median does
+        error = process_error([result.durations_ns for result in rounds], processes)
+        shifts = ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
     bounds = widened_percentiles("latency", summary.percentiles, shifts.errors)
     bounded = replace(summary, percentiles={**summary.percentiles, **bounds})
     if len(rounds) > 1:
@@ -184,28 +182,14 @@ def replicate(
         whole = _with_interval(bounded, interval) if interval else bounded
         return Replicated(whole, whole, columns, None, shifts.bracket)
     spread = processes.spread.multiplied(shifts.factor)
-    columns |= {
-        "process_spread": spread.deviation,
-        "process_spread_source": spread.source,
-        "process_spread_processes": spread.processes,
-        "process_spread_degrees": spread.degrees,
-        "process_spread_queue": spread.queue,
-    }
+    names = ("source", "processes", "degrees", "queue")
+    columns |= {f"process_spread_{name}": getattr(spread, name) for name in names}
+    columns["process_spread"] = spread.deviation
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
         return Replicated(bounded, summary, columns, spread, shifts.bracket)
     within = widened(Interval(low, summary.latency_median_s, high), shifts.errors[MIDDLE])
     return Replicated(_with_interval(bounded, within), summary, columns, spread, shifts.bracket)
-
-
-def _shifts(
-    job: Job, cell: Cell, rounds: Sequence[RoundResult], processes: Processes
-) -> ProcessShifts:
-    """The shifts by other processes; without a queue every percentile moves as the median does."""
-    if cell.scenario == "server":
-        return queue_shifts(job, cell, rounds, processes)
-    error = process_error([result.durations_ns for result in rounds], processes)
-    return ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
@@ -222,11 +206,7 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
 
 
 def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
-    """The doubt about a record of one process, which is never better than B.
-
-    B promises differences of 5 %. What processes of an unknown host differ by hides more, so such
-    a record has C.
-    """
+    """The doubt about a record of one process: at best B, and C where the host is unknown."""
     if replicated.spread is not None:
         shown, is_calibrated = replicated.spread.shown, replicated.spread.is_calibrated
         is_cold = cell.mode in COLD_MODES
@@ -252,7 +232,7 @@ def change_doubts(changes: Changes) -> Iterator[Doubt]:
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:
     return replace(
         summary,
-        latency_median_s=interval.median,
+        latency_median_s=interval.value,
         latency_median_low_s=interval.low,
         latency_median_high_s=interval.high,
         latency_precision=interval.precision,

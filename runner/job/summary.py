@@ -16,7 +16,6 @@ from runner.contract.record.verdict import Doubt, doubt, heaviest_first
 from runner.contract.rounds import (
     CpuClock,
     DeviceState,
-    Energy,
     MemoryUse,
     Noise,
     RoundResult,
@@ -68,12 +67,12 @@ def summarise_tokens(
     for name, values in by_name.items():
         columns |= _bounded(name, values, processes)
         if name in _JUDGED:
-            middle = median_of_rounds(values, processes)
-            columns |= interval_columns(name, middle.interval)
-            if middle.interval and len(rounds) > 1:
-                columns[f"{name}_median_s"] = middle.interval.median / NANOSECONDS
-            if middle.judged:
-                doubts += imprecision(name, middle.judged.precision, job.measure)
+            interval, judged = median_of_rounds(values, processes)
+            columns |= interval_columns(name, interval)
+            if interval and len(rounds) > 1:
+                columns[f"{name}_median_s"] = interval.value / NANOSECONDS
+            if judged:
+                doubts += imprecision(name, judged.precision, job.measure)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))
     columns |= token_throughputs(_pooled(by_name[BETWEEN]), durations, cell)
     return columns, doubts
@@ -130,10 +129,11 @@ def summarise_rounds(
         "round_iterations": [len(result.durations_ns) for result in rounds],
         **_warmup(rounds, measure),
         **token_columns,
-        **_mode_columns(job, cell, rounds, parts_ns),
+        **(training_columns(parts_ns) if cell.mode == "training" else {}),
+        **(startup_columns(job, rounds) if cell.mode == "startup" else {}),
         **_arrivals(cell, summary, parts_ns),
         **_memory(rounds),
-        **_energy([result.energy for result in rounds], rounds, cell),
+        **_energy(rounds, cell),
         **_noise([result.noise for result in rounds]),
         **_cpu_clock([result.cpu_clock for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
@@ -162,16 +162,6 @@ def _warmup(rounds: Sequence[RoundResult], measure: Measure) -> Columns:
     }
 
 
-def _mode_columns(
-    job: Job, cell: Cell, rounds: Sequence[RoundResult], parts_ns: Mapping[str, Sequence[int]]
-) -> Columns:
-    if cell.mode == "training":
-        return training_columns(parts_ns)
-    if cell.mode == "startup":
-        return startup_columns(job, rounds)
-    return {}
-
-
 def _arrivals(
     cell: Cell, summary: LatencySummary, parts_ns: Mapping[str, Sequence[int]]
 ) -> Columns:
@@ -194,21 +184,17 @@ def _memory(rounds: Sequence[RoundResult]) -> Columns:
     return {**highest, "memory_average_bytes": rounds[-1].memory.average_bytes}
 
 
-def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
+def _energy(rounds: Sequence[RoundResult], cell: Cell) -> Columns:
     """Energy of all rounds, if each has it; windows of starts hold more than their times."""
-    total = total_energy(energies)
+    total = total_energy([result.energy for result in rounds])
     if total.joules is None:
         return {"energy_method": total.method}
     samples = sum(result.samples for result in rounds)
     tokens = samples * cell.new_tokens if cell.new_tokens else None
     return {
-        "energy_joules": total.joules,
+        **{f"energy_{name}": value for name, value in total.model_dump().items()},
         "energy_per_sample_joules": None if cell.mode == "startup" else total.joules / samples,
         "energy_per_token_joules": total.joules / tokens if tokens else None,
-        "energy_window_s": total.window_s,
-        "energy_method": total.method,
-        "energy_scope": total.scope,
-        "energy_host_joules": total.host_joules,
     }
 
 

@@ -38,10 +38,8 @@ Find = Callable[[], Sequence[Counter]]  # finds the counters, or raises whatever
 class EnergyDevice:
     """The device whose energy counts, as a session knows it beyond its backend and UUID."""
 
-    is_discrete: bool = False
-    """True if it is a card of its own, outside of the processor's package."""
-    pci_address: str | None = None
-    """The card's address, such as `0000:03:00.0`; None if unknown."""
+    is_discrete: bool = False  # True if it is a card of its own, outside of the processor's package
+    pci_address: str | None = None  # the card's address, such as `0000:03:00.0`; None if unknown
 
 
 @dataclass(frozen=True)

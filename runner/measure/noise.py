@@ -38,8 +38,7 @@ class ProcStat:
     """The kernel's file of CPU times, as a process reads it that may use these CPUs."""
 
     path: Path = Path("/proc/stat")
-    cpus: Collection[int] | None = None
-    """None for all."""
+    cpus: Collection[int] | None = None  # None for all
 
     def read(self, own_s: float) -> CpuTimes | None:
         """The times now; None on systems that show no such file, or fewer fields."""

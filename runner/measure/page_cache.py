@@ -1,9 +1,8 @@
 """The kernel's cache of files: dropping some from it, and how much of them stays there.
 
 `posix_fadvise` with POSIX_FADV_DONTNEED needs no rights beyond reading the file. It leaves pages
-that some process has mapped, such as libraries of a program that runs now, and does nothing on file
-systems that lie in memory. What stays is another matter: since Linux 5.2, mincore(2) calls all
-pages resident to callers who neither own the file nor may write it, as in a container.
+that some process has mapped, and does nothing on file systems that lie in memory. Since Linux 5.2,
+mincore(2) calls all pages resident to callers who neither own the file nor may write it.
 """
 
 import ctypes

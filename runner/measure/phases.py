@@ -36,10 +36,8 @@ class WarmUp:
     """Durations of a warm-up, and its end."""
 
     durations_ns: list[int]
-    settled: bool
-    """True if the durations settled before the time was spent."""
-    enough_windows: int | None
-    """Windows that a later round needs at most; None if no round's durations settled so far."""
+    settled: bool  # True if the durations settled before the time was spent
+    enough_windows: int | None  # windows that a later round needs at most; None if no round settled
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,9 @@ class Quota:
     """Iterations, time and precision that one round of the steady phase has to reach."""
 
     iterations: int
-    min_ns: int
-    """Least sum of their durations."""
-    max_ns: int
-    """Sum at which the round ends in any case; at least 1."""
-    precision_target: float | None
-    """Precision of the median that ends the round; None if iterations and time suffice."""
+    min_ns: int  # least sum of their durations
+    max_ns: int  # sum at which the round ends in any case; at least 1
+    precision_target: float | None  # of the median; None if the others suffice
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Shared by modes: instruments, the workload that one repeats, the phases of a warm cell."""
+"""Shared by modes: instruments, the workload of inference and of all, phases of a warm cell."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,14 @@ from typing import TypeVar
 
 from runner.backends.base import InPage, Session
 from runner.contract.cell import Cell
-from runner.contract.errors import TimedOut
+from runner.contract.errors import BenchError, TimedOut
 from runner.contract.job import Job
-from runner.contract.reasons import Reason
+from runner.contract.reasons import Reason, reason
 from runner.contract.record.identity import Host
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Phase
 from runner.contract.rounds import MemoryUse, RoundResult
+from runner.inputs import synthesise
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import Clock
 from runner.measure.cpu_clock import CpuClockMeter
@@ -28,12 +29,14 @@ from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
 from runner.measure.phases import (
+    SelfTimed,
     TimeSeries,
     WarmUp,
     garbage_frozen,
     heat,
     quota_of,
     run_steady_phase,
+    time_once,
     warm_up,
 )
 
@@ -214,3 +217,26 @@ def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:
         "device_peak_bytes": device.used_bytes,
     }
     return use.model_copy(update=peaks)
+
+
+class InferenceWorkload(Workload):
+    """One iteration is one query; its outputs are checked once."""
+
+    def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
+        self.samples = cell.batch_size
+        self.timed_region = session.timed_region
+        self.series = self._query.series if isinstance(self._query, SelfTimed) else None
+
+    def __call__(self) -> int:
+        return time_once(self._query, self._clock)
+
+    def check(self) -> None:
+        require_finite(self._session, self._query())
+
+
+def require_finite(session: Session, outputs: object) -> None:
+    if not session.all_finite(outputs):
+        raise BenchError(reason("not_finite"))

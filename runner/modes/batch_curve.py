@@ -21,13 +21,10 @@ class BatchTry:
     """A few queries at one batch size."""
 
     batch_size: int
-    first_ns: int
-    """The first query at this shape."""
+    first_ns: int  # the first query at this shape
     durations_ns: Sequence[int]
-    peak_bytes: int
-    """Highest use of the host's memory."""
-    device_bytes: int | None = None
-    """Highest use of an accelerator's own memory; None without one."""
+    peak_bytes: int  # highest use of the host's memory
+    device_bytes: int | None = None  # highest use of an accelerator's own memory; None without one
 
     @property
     def duration_ns(self) -> float:

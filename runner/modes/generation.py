@@ -13,8 +13,7 @@ from runner.contract.reasons import reason
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.statistics.spread import Floats, Series
-from runner.modes.base import Workload
-from runner.modes.inference import require_finite
+from runner.modes.base import Workload, require_finite
 
 _TO_FIRST = "first_token"
 _BETWEEN = "output_token"
@@ -65,11 +64,7 @@ class GenerationWorkload(Workload):
 def token_times(
     parts_ns: Mapping[str, Sequence[int]], durations_ns: Sequence[int], cell: Cell
 ) -> dict[str, Series]:
-    """Nanoseconds of the tokens of a round, by the names of their columns.
-
-    A time per output token is one value of each generation, (end - first token) / (tokens - 1), as
-    MLPerf's loadgen and vLLM's benchmark have it; all gaps pooled are vLLM's inter-token latency.
-    """
+    """Nanoseconds of the tokens of a round, by the names of their columns."""
     first, tokens = parts_ns[_TO_FIRST], tokens_to_generate(cell)
     decoding: Floats = np.empty(0)  # none of a single token
     if tokens > 1:

@@ -18,9 +18,8 @@ from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.environment import memory_budget_bytes
 from runner.measure.phases import garbage_frozen
-from runner.modes.base import Instruments, heat_up, measure_steadily
+from runner.modes.base import InferenceWorkload, Instruments, heat_up, measure_steadily
 from runner.modes.batch_curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
-from runner.modes.inference import InferenceWorkload
 
 FLAT_DOUBLINGS = 2  # doublings without gain that end the search; accelerators have plateaus of one
 TRY_QUERIES = 3
@@ -219,7 +218,8 @@ def measure_offline(
     heating_ns = _heat_up(session, job, cell, instruments)
     search = _search(session, job, cell, instruments)
     chosen = {"batch_size": search.best.batch_size, "search": search.lines, **search.curve.columns}
-    result = _measure_at(chosen, session, job.heated(), cell, instruments)
+    hot = job.model_copy(update={"measure": job.measure.model_copy(update={"heat_s": None})})
+    result = _measure_at(chosen, session, hot, cell, instruments)
     doubts = [*result.doubts, *search.doubts]
     # The search has queried at this shape already, so a first query lies there.
     own = {"first_ns": search.best.first_ns, "heating_ns": heating_ns, "doubts": doubts}

@@ -10,13 +10,13 @@ from runner.contract.rounds import RoundResult
 from runner.measure.clock import Clock
 from runner.modes.base import (
     ColdModeFunction,
+    InferenceWorkload,
     Instruments,
     ModeFunction,
     Workload,
     measure_steadily,
 )
 from runner.modes.generation import GenerationWorkload
-from runner.modes.inference import InferenceWorkload
 from runner.modes.offline import measure_offline
 from runner.modes.server.mode import measure_server
 from runner.modes.startup.mode import measure_startup

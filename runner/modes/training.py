@@ -67,10 +67,8 @@ class TrainingWorkload(Workload):
     def check(self) -> None:
         """Check that each parameter has changed since before the first step, and each layer learns.
 
-        While the loss' scale has skipped every step, as on a GPU it does at first, it takes more.
-
-        In pure bf16 some cannot, as their updates are below half a unit in the last place, so
-        `training_changed_share` tells how many; one must.
+        While the loss' scale has skipped every step, it takes more. In pure bf16 some updates are
+        below half a unit in the last place, so that one parameter must change.
         """
         while not self._stepped and len(self._losses) < MOST_SKIPPED:
             self()

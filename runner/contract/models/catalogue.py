@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -28,17 +29,12 @@ FixedName = Literal["image_size", "audio_seconds", "frames"]
 ImageSize = Literal["prompt_length", "image_tokens", "image_crops", "image_patches", "image_grid"]
 """Sizes that follow from that of an image in a prompt, see `image_tokens`."""
 SizeName = Literal["batch_size", "sequence_length"] | FixedName | ImageSize
+# fmt: off
 TensorKind = Literal[
-    "token_ids",
-    "prompt_ids",
-    "prompt_labels",
-    "image_mask",
-    "rows",
-    "boxes",
-    "ones",
-    "false",
+    "token_ids", "prompt_ids", "prompt_labels", "image_mask", "rows", "boxes", "ones", "false",
     "normal",
 ]
+# fmt: on
 
 
 class TensorSpec(BaseModel):
@@ -68,12 +64,13 @@ class TensorSpec(BaseModel):
 
     @property
     def sizes(self) -> frozenset[SizeName]:
-        names = (
-            name
-            for dimension in self.shape
-            for name in (dimension if isinstance(dimension, tuple) else (dimension,))
-        )
+        names = chain.from_iterable(self.dimensions)
         return frozenset(name for name in names if isinstance(name, str))
+
+    @property
+    def dimensions(self) -> tuple[tuple[SizeNumber | SizeName, ...], ...]:
+        """The factors of each dimension."""
+        return tuple(size if isinstance(size, tuple) else (size,) for size in self.shape)
 
 
 Family = Literal["embedding", "text_generation", "vision", "audio", "multimodal"]
@@ -92,12 +89,10 @@ class AxisRange(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    default: SizeNumber
-    """The value where a matrix names none."""
+    default: SizeNumber  # the value where a matrix names none
     least: SizeNumber = 1
     most: SizeNumber | None = None
-    multiple_of: SizeNumber = 1
-    """The number of which every value must be a multiple."""
+    multiple_of: SizeNumber = 1  # the number of which every value must be a multiple
 
 
 class ModelSpec(BaseModel):
@@ -131,23 +126,18 @@ class ModelSpec(BaseModel):
     max_new_tokens: SizeNumber | None = None
     """Most tokens that a decoder behind an encoder can generate; null without such a limit."""
     image_size: AxisRange | None = None
-    """Height and width that images may have, pixels; null for models that fix it or take none."""
     audio_seconds: AxisRange | None = None
-    """Seconds that a sound may have; null for models that fix it or take none."""
     fixed: dict[FixedName, SizeNumber] = Field(default_factory=dict)
     """Sizes that the model takes at this one value: pixels, seconds, frames of a video."""
     parameters: Annotated[PositiveInt, Field(le=10**15)] | None = None
     """The published number of parameters, a micro model's as counted; null for custom models."""
     hub_id: str | None = None
-    """The hub id of the original weights; null for models that nobody trained."""
     weights: Literal["random", "pretrained"] = "random"
     """True if parameters are drawn with a seed, or read from a folder or a hub."""
     path: str | None = None
-    """The host's folder of pretrained weights; null where they come from a hub."""
     revision: str | None = None
     """The weights' revision: `sha256:…` of a folder's files, or a hub's commit or branch."""
     licence: str | None = None
-    """SPDX id of the original weights' licence."""
 
     @property
     def takes_sequence(self) -> bool:

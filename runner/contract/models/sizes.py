@@ -3,7 +3,7 @@
 Tokens that an image becomes in a prompt follow from the arithmetic of the models themselves.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod, sqrt
 from typing import Any, Protocol, get_args
 
@@ -26,7 +26,7 @@ _TOLERATED = 1.1
 
 
 def image_sizes(kind: ImagePrompt, config: _Config, image: Area) -> dict[str, int]:
-    return _SIZES[kind](config, image)
+    return _anyres(config, image) if kind == "anyres" else _grid(config, image)
 
 
 def image_token(config: _Config) -> int:
@@ -96,12 +96,6 @@ def _grid(config: _Config, image: Area) -> dict[str, int]:
     }
 
 
-_SIZES: Mapping[ImagePrompt, Callable[[_Config, Area], dict[str, int]]] = {
-    "anyres": _anyres,
-    "grid": _grid,
-}
-
-
 class Sizes(Protocol):
     """The sizes of a cell's query."""
 
@@ -135,10 +129,8 @@ def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
 def shape_of(model: ModelSpec, tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The tensor's shape in numbers."""
     return tuple(
-        prod(number_of(model, tensor, factor, sizes) for factor in dimension)
-        if isinstance(dimension, tuple)
-        else number_of(model, tensor, dimension, sizes)
-        for dimension in tensor.shape
+        prod(number_of(model, tensor, factor, sizes) for factor in factors)
+        for factors in tensor.dimensions
     )
 
 
@@ -149,10 +141,8 @@ def number_of(
     if isinstance(size, int):
         return size
     if size not in sizes:
-        missing = "sequence_length" if size == "prompt_length" else size
-        raise Unsupported(
-            reason("input_lacks_size", input=tensor.name, model=model.name, axis=missing)
-        )
+        facts = {"axis": "sequence_length" if size == "prompt_length" else size}
+        raise Unsupported(reason("input_lacks_size", input=tensor.name, model=model.name, **facts))
     return sizes[size]
 
 

@@ -53,12 +53,9 @@ class Work(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    macs: NonNegativeInt
-    """Multiply-accumulates in matrix products and convolutions."""
-    activation_bytes: NonNegativeInt
-    """Bytes that matrix products and convolutions put out, attention scores among them."""
+    macs: NonNegativeInt  # multiply-accumulates in matrix products and convolutions
+    activation_bytes: NonNegativeInt  # that products and convolutions put out, attention scores too
     parameter_bytes: NonNegativeInt
-    """Bytes of the parameters."""
 
 
 def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
@@ -134,10 +131,8 @@ _FLOATING: frozenset[TensorKind] = frozenset({"normal", "boxes"})
 class PassWork:
     """Arithmetic and least memory traffic of something that is executed."""
 
-    flops: int
-    """Floating-point operations, or those on whole numbers in their place."""
-    traffic_bytes: int
-    """Bytes that must be read or written."""
+    flops: int  # floating-point operations, or those on whole numbers in their place
+    traffic_bytes: int  # bytes that must be read or written
 
 
 @dataclass(frozen=True)
@@ -145,9 +140,7 @@ class IterationWork:
     """The work of one iteration."""
 
     whole: PassWork
-    """All of it."""
-    prefill: PassWork | None = None
-    """The part up to the first token; None unless the mode is `generation`."""
+    prefill: PassWork | None = None  # the part up to the first token; None unless it generates
 
 
 def iteration_work(

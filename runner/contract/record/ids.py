@@ -6,27 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 ENVIRONMENT_FACTS = (
-    "operating_system",
-    "kernel",
-    "python_version",
-    "libraries",
-    "image",
-    "image_digest",
-    "image_labels",
-    "runner_version",
-    "orchestrator_version",
-    "environment_variables",
+    *("operating_system", "kernel", "python_version", "libraries", "image", "image_digest"),
+    *("image_labels", "runner_version", "orchestrator_version", "environment_variables"),
 )
 """The facts behind `environment_id`; the variables where there are any."""
 _VARIABLES = "environment_variables"
 MACHINE_FACTS = (
-    "device_name",
-    "cpu_model",
-    "cpu_cores_physical",
-    "cpu_cores_logical",
-    "memory_total_bytes",
-    "machine",
-    "device_partition",
+    *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
+    *("memory_total_bytes", "machine", "device_partition"),
 )
 """The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves, the
 partition where there is one."""

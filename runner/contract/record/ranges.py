@@ -20,12 +20,9 @@ class Range:
     """The values that a number can have."""
 
     name: str
-    low: float | None = None
-    """The least; None: any that is finite."""
-    high: float | None = None
-    """The largest; None: any that is finite."""
-    above: bool = False
-    """True if `low` itself is none of them."""
+    low: float | None = None  # the least; None: any that is finite
+    high: float | None = None  # the largest; None: any that is finite
+    above: bool = False  # True if `low` itself is none of them
 
 
 RANGES = {

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from runner.measure.memory.readers import ResidentReader
+from runner.contract.host import read_word
+from runner.measure.memory.readers import MemoryReader, ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -19,8 +20,7 @@ class Throttling:
     """Times that a CPU quota held a control group back, added up since it was made."""
 
     periods: int
-    seconds: float
-    """CPU time of its threads."""
+    seconds: float  # CPU time of its threads
 
     def since(self, before: "Throttling") -> "Throttling":
         return Throttling(self.periods - before.periods, self.seconds - before.seconds)
@@ -28,7 +28,7 @@ class Throttling:
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
     texts = [
-        _read(folder / name)
+        read_word(folder / name)
         for folder in _groups("memory", root, own)
         for name in ("memory.max", "memory.limit_in_bytes")
     ]
@@ -57,7 +57,7 @@ def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttl
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
     """Folders of this process' control groups and those above them; containers see none above."""
     folders = [root, root / controller]
-    for line in (_read(own) or "").splitlines():
+    for line in (read_word(own) or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers or controller in controllers.split(","):
             mounted = root / controller if controllers else root
@@ -67,24 +67,17 @@ def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
 
 
 def _quota(folder: Path) -> float | None:
-    unified = _read(folder / "cpu.max")
+    unified = read_word(folder / "cpu.max")
     names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    quota, period = unified.split() if unified else (_read(folder / name) for name in names)
+    quota, period = unified.split() if unified else (read_word(folder / name) for name in names)
     if quota is None or period is None or quota in ("max", "-1"):
         return None
     return int(quota) / int(period)
 
 
 def _stat(folder: Path) -> dict[str, int]:
-    lines = (_read(folder / "cpu.stat") or "").splitlines()
+    lines = (read_word(folder / "cpu.stat") or "").splitlines()
     return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
 
 
 class KernelPeak:
@@ -136,10 +129,8 @@ class CgroupFiles:
     usage: Path
     peak: Path
     stat: Path
-    file_cache: str
-    """Key in `stat` of the page cache, which counts tmpfs and shared memory too."""
-    shared: str
-    """Key in `stat` of tmpfs and shared memory alone."""
+    file_cache: str  # key in `stat` of the page cache, which counts tmpfs and shared memory too
+    shared: str  # key in `stat` of tmpfs and shared memory alone
 
 
 def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
@@ -154,38 +145,34 @@ def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
     return next((files for files in known if files.usage.exists()), None)
 
 
-class CgroupReader:
+class CgroupReader(MemoryReader):
     """A container's use: what its control group is charged, less file cache, plus mapped files.
 
     The kernel charges a cached file to whichever group read it first, possibly one long gone, so
     the first container on a machine would seem to need hundreds of MB of libraries more than the
     next. Therefore the cache is taken off, and the file pages that the runner itself maps
-    (RssFile) are added. What remains of the charge is anonymous memory, tmpfs and kernel memory.
-
-    A container cannot reset the kernel's peak, as its control group is mounted read-only, and
-    that peak holds cache. So the peak is the highest of three numbers that can miss some of it
-    but do not exceed it, as long as no cached file is dropped meanwhile:
-    the runner's own VmHWM, reset, which knows no kernel memory, tmpfs and child processes;
-    the kernel's peak, if it rose or could be reset, less the most cache seen;
-    and the readings that the meter takes.
+    (RssFile) are added. A container cannot reset the kernel's peak, which holds cache. So the peak
+    is the highest of three numbers that may miss some of it but do not exceed it: the runner's own
+    VmHWM; the kernel's peak, if it rose or could be reset, less the most cache seen; and readings.
     """
-
-    is_slow = False
-    gap = None
 
     def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
         self._files = files
         self._resident = resident
         self._peak = peak
         self._began = self._read()
-        self.method = (
-            f"cgroup {files.version}, without file cache, with the runner's mapped files; peak: "
-            "highest of VmHWM, the kernel's peak if it rose, and samples; average of samples"
+
+    @property
+    def method(self) -> str:
+        counted = (
+            f"cgroup {self._files.version}, without file cache, with the runner's mapped files"
         )
+        peak = "peak: highest of VmHWM, the kernel's peak if it rose, and samples"
+        return f"{counted}; {peak}; average of samples"
 
     def current_bytes(self) -> int:
-        reading = self._read()
-        return reading.usage - reading.cache + reading.mapped
+        usage, cache, mapped = self._read()
+        return usage - cache + mapped
 
     def begin(self) -> None:
         self._resident.begin()
@@ -196,19 +183,12 @@ class CgroupReader:
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own
-        began, now = self._began, self._read()
-        cache, mapped = max(began.cache, now.cache), min(began.mapped, now.mapped)
-        return max(own, charged - cache + mapped)
+        (_, *before), (_, *now) = self._began, self._read()
+        return max(own, charged - max(before[0], now[0]) + min(before[1], now[1]))
 
-    def _read(self) -> "_Reading":
+    def _read(self) -> tuple[int, int, int]:
+        """The charge, the cache in it, and the files that the runner maps."""
         usage = int(self._files.usage.read_bytes())
         stat = dict(line.split() for line in self._files.stat.read_text().splitlines())
         cache = int(stat[self._files.file_cache]) - int(stat[self._files.shared])
-        return _Reading(usage, min(cache, usage), self._resident.mapped_file_bytes())
-
-
-@dataclass(frozen=True)
-class _Reading:
-    usage: int
-    cache: int
-    mapped: int
+        return usage, min(cache, usage), self._resident.mapped_file_bytes()

@@ -2,47 +2,47 @@
 
 import resource
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import psutil
-
-
-class MemoryReader(Protocol):
-    """A source of memory readings, in bytes."""
-
-    @property
-    def method(self) -> str:
-        """Names of the counters that are read, for the record."""
-        ...
-
-    @property
-    def is_slow(self) -> bool:
-        """True if a reading takes milliseconds: none is taken beside timed iterations then."""
-        ...
-
-    @property
-    def gap(self) -> str | None:
-        """The part that readings lack, so that they are not the whole; None for nothing."""
-        ...
-
-    def current_bytes(self) -> int: ...
-
-    def begin(self) -> None: ...
-
-    def peak_bytes(self) -> int | None:
-        """The highest use since `begin` that counters report; None if they report none."""
-        ...
-
 
 PROC_SELF = Path("/proc/self")
 RESET_PEAK = "5"
 KIBIBYTE = 1024
 
 
-class ResidentReader:
+class MemoryReader(ABC):
+    """A source of memory readings, in bytes."""
+
+    is_slow = False
+    """True if a reading takes milliseconds: none is taken beside timed iterations then."""
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """Names of the counters that are read, for the record."""
+
+    @property
+    def gap(self) -> str | None:
+        """The part that readings lack, so that they are not the whole; None for nothing."""
+        return None
+
+    @abstractmethod
+    def current_bytes(self) -> int:
+        """The use now."""
+
+    def begin(self) -> None:  # noqa: B027 - a reader may keep no peak
+        """Begin a new peak."""
+
+    def peak_bytes(self) -> int | None:
+        """The highest use since `begin` that counters report; None if they report none."""
+        return None
+
+
+class ResidentReader(MemoryReader):
     """The resident set: VmRSS now, VmHWM since the last reset.
 
     The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` is
@@ -51,8 +51,6 @@ class ResidentReader:
     """
 
     method = "VmHWM, reset for each cell; average of VmRSS"
-    is_slow = False
-    gap = None
 
     def __init__(self, proc: Path = PROC_SELF) -> None:
         self._proc = proc
@@ -76,12 +74,10 @@ class ResidentReader:
         return int(rest.split(maxsplit=1)[0]) * KIBIBYTE
 
 
-class LifetimeReader:
+class LifetimeReader(MemoryReader):
     """For systems whose peak cannot be reset: getrusage's ru_maxrss, if it rose since `begin`."""
 
     method = "ru_maxrss where it rose, else the highest sample; average of samples"
-    is_slow = False
-    gap = None
 
     def __init__(self) -> None:
         self._began_at = 0
@@ -121,7 +117,7 @@ def smaps_rollup(pid: int) -> str:
     return Path(f"/proc/{pid}/smaps_rollup").read_text()
 
 
-class TreeReader:
+class TreeReader(MemoryReader):
     """The proportional set size of a tree of processes: pages that several map count once.
 
     The kernel sums it up when it is asked (proc(5), smaps_rollup), which takes milliseconds for
@@ -158,11 +154,6 @@ class TreeReader:
     def current_bytes(self) -> int:
         processes = (self._process, *self._process.children(recursive=True))
         return sum(map(self._proportional_bytes, processes))
-
-    def begin(self) -> None: ...
-
-    def peak_bytes(self) -> int | None:
-        return None
 
     def _proportional_bytes(self, process: psutil.Process) -> int:
         """PSS; the resident set where the system has none, which counts shared pages again."""

@@ -43,12 +43,9 @@ Kind = Literal["step", "trend"]
 class Drift:
     """Difference between rounds of the same cell."""
 
-    change: float | None
-    """Range of the round medians by their mean; None if that is 0."""
-    p_value: float
-    """Chance of such a range, or such an order, if nothing but processes differed."""
-    steady: bool = False
-    """True if the rounds rise or fall in their order, and it is the order that chance excludes."""
+    change: float | None  # range of the round medians by their mean; None if that is 0
+    p_value: float  # chance of such a range, or such an order, if only processes differed
+    steady: bool = False  # True if the rounds rise or fall in order, and chance excludes the order
 
 
 @dataclass(frozen=True)
@@ -56,10 +53,8 @@ class LevelChange:
     """The largest change inside a steady phase."""
 
     kind: Kind
-    size: float
-    """Median behind it by the median before, minus 1."""
-    p_value: float
-    """Chance of so large a one if the durations kept their level."""
+    size: float  # median behind it by the median before, minus 1
+    p_value: float  # chance of so large a one if the durations kept their level
 
 
 def drift(

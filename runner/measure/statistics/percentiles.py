@@ -48,16 +48,16 @@ def quantile(values: Series, fraction: float) -> float:
 
 @dataclass(frozen=True)
 class Interval:
-    """A median and the ends of its confidence interval, in the durations' unit."""
+    """A median or percentile and the ends of its confidence interval, in the durations' unit."""
 
     low: float
-    median: float
+    value: float
     high: float
 
     @property
     def precision(self) -> float | None:
-        """Half the width by the median; None if that is 0."""
-        return (self.high - self.low) / 2 / self.median if self.median else None
+        """Half the width by the value; None if that is 0."""
+        return (self.high - self.low) / 2 / self.value if self.value else None
 
 
 def median_interval(
@@ -142,19 +142,6 @@ WIDEST_BOUNDS = 0.10
 """Half the distance of a percentile's bounds, by its value, that dependent samples may have."""
 
 
-@dataclass(frozen=True)
-class Percentile:
-    """A percentile of samples and the ends of its 95 % interval, in the samples' unit."""
-
-    low: float
-    value: float
-    high: float
-
-    @property
-    def precision(self) -> float:
-        return (self.high - self.low) / 2 / self.value if self.value else math.inf
-
-
 def percentile_columns(prefix: str, durations_ns: Series) -> dict[str, float | None]:
     """Columns `<prefix>_p50_s` to `_p999_s` with bounds, seconds; None where not supported."""
     durations = np.asarray(durations_ns, dtype=float)
@@ -168,19 +155,16 @@ def percentile_columns(prefix: str, durations_ns: Series) -> dict[str, float | N
     return columns
 
 
-def supported_percentiles(values: Floats) -> dict[str, Percentile | None]:
+def supported_percentiles(values: Floats) -> dict[str, Interval | None]:
     """The percentiles by name; None where too few samples are independent in that tail.
 
     What counts is the effective size of the samples for 1(x > q), whether they exceed the
     percentile: a median's says nothing about a tail (Vehtari, Gelman, Simpson, Carpenter and
     Bürkner, "Rank-Normalization, Folding, and Localization", 2021). It must be as large as MLPerf
-    asks of independent samples.
-
-    An estimate from a few long excursions is itself uncertain, and too large when the longest ones
-    have not happened yet. So where samples depend on each other, as latencies in a queue do, two
-    more things are asked: 40 excursions with a visit below the median between any two (the runs
-    estimator of clusters: Smith and Weissman, "Estimating the Extremal Index", 1994), and bounds
-    within 10 % of the value.
+    asks of independent samples. Where samples depend on each other, as latencies in a queue do, an
+    estimate from a few long excursions is itself uncertain. So there must also be 40 of them with a
+    visit below the median between any two (the runs estimator of clusters: Smith and Weissman,
+    "Estimating the Extremal Index", 1994), and bounds within 10 % of the value.
     """
     ordered = np.sort(values)
     enough = [name for name, needed in NEEDED.items() if len(values) >= needed]
@@ -199,19 +183,18 @@ def are_dependent(values: Floats) -> bool:
     return effective_count(values) < DEPENDENT_SHARE * len(values)
 
 
-def _supported(values: Floats, ordered: Floats, name: str, dependent: bool) -> Percentile | None:
+def _supported(values: Floats, ordered: Floats, name: str, dependent: bool) -> Interval | None:
     fraction = PERCENTILE_FRACTIONS[name]
     value = quantile(ordered, fraction)
     effective = effective_count((values > value).astype(float))
     if effective < NEEDED[name]:
         return None
     low, high = percentile_bounds(ordered, fraction, effective)
-    percentile = Percentile(min(low, value), value, max(value, high))
-    if dependent:
-        few = excursions(values, value) < LEAST_EXCURSIONS
-        if few or percentile.precision > WIDEST_BOUNDS:
-            return None
-    return percentile
+    interval = Interval(min(low, value), value, max(value, high))
+    is_wide = interval.precision is None or interval.precision > WIDEST_BOUNDS
+    if dependent and (is_wide or excursions(values, value) < LEAST_EXCURSIONS):
+        return None
+    return interval
 
 
 def percentile_bounds(

@@ -26,18 +26,12 @@ from runner.measure.statistics.spread import Series, effective_count, effective_
 class Spread:
     """A relative deviation between fresh processes, and what it is known from."""
 
-    deviation: float
-    """Standard deviation of their medians by the mean of these."""
-    quantile: float
-    """Student's t that makes 95 % of it."""
+    deviation: float  # standard deviation of their medians by the mean of these
+    quantile: float  # student's t that makes 95 % of it
     source: str
-    """Its origin, in words."""
-    processes: int | None = None
-    """Processes of the calibration of this host that gave it; None for the default."""
+    processes: int | None = None  # those of the calibration of this host; None for the default
     degrees: float | None = None
-    """Degrees of freedom of that calibration; None for the default."""
-    queue: float | None = None
-    """Factor by which a queue multiplied it; None where it did not."""
+    queue: float | None = None  # factor by which a queue multiplied it; None where it did not
 
     @property
     def is_calibrated(self) -> bool:
@@ -93,11 +87,8 @@ class Processes:
     """A record's processes, by what is known of them beforehand."""
 
     spread: Spread
-    """The spread of fresh ones."""
     confidence: float
-    """The confidence of the interval over their medians."""
-    moments_s: Sequence[float] | None
-    """The moments at which they were measured, seconds; None if they are independent."""
+    moments_s: Sequence[float] | None  # when they were measured, seconds; None if independent
 
     @classmethod
     def of(cls, job: Job, rounds: Sequence[RoundResult]) -> "Processes":
@@ -134,32 +125,27 @@ def round_interval(
 
 def widened(interval: Interval, error: float) -> Interval:
     """The interval with the share by which other processes may move its middle, in quadrature."""
-    between = error * interval.median
-    low = _low_end(interval.median, math.hypot(interval.median - interval.low, between))
-    high = interval.median + math.hypot(interval.high - interval.median, between)
-    return Interval(min(interval.low, low), interval.median, high)
+    between = error * interval.value
+    low = _low_end(interval.value, math.hypot(interval.value - interval.low, between))
+    high = interval.value + math.hypot(interval.high - interval.value, between)
+    return Interval(min(interval.low, low), interval.value, high)
 
 
-@dataclass(frozen=True)
-class RoundsMedian:
-    """The median of something that every round measured, as far as fresh processes let it be."""
+def median_of_rounds(
+    rounds: Sequence[Series], processes: Processes
+) -> tuple[Interval | None, Interval | None]:
+    """The interval of the median of values, and the one whose precision more measuring could mend.
 
-    interval: Interval | None
-    """The record's: with several rounds that of their medians, with one its own, widened."""
-    judged: Interval | None
-    """The one whose precision more measuring could mend."""
-
-
-def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMedian:
-    """The median of each round's values; nothing where these are none or too few."""
+    With several rounds it is that of their medians, with one its own, which is widened.
+    """
     if not any(map(len, rounds)):
-        return RoundsMedian(None, None)
+        return None, None
     if len(rounds) > 1:
         interval = processes.interval([float(np.median(values)) for values in rounds])
-        return RoundsMedian(interval, interval)
+        return interval, interval
     (alone,) = rounds
     within = median_interval(alone, effective_count(alone))
-    return RoundsMedian(widened(within, processes.spread.reach) if within else None, within)
+    return widened(within, processes.spread.reach) if within else None, within
 
 
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:
@@ -170,7 +156,7 @@ def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     interval = processes.interval([median(values) for values in rounds])
     if interval is None:
         return processes.spread.reach
-    return interval.high / interval.median - 1 if interval.median else 0.0
+    return interval.high / interval.value - 1 if interval.value else 0.0
 
 
 def widened_percentiles(

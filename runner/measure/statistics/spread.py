@@ -2,10 +2,9 @@
 
 Functions take durations in the order of measurement, in any unit, as a sequence or an array.
 
-Rounds that are near in time depend on each other, as a machine's state outlasts one of them. On a
-virtual machine whose neighbours come and go, processes that followed each other were alike, and
-those a minute apart were not (the study `aa_study`). Taken as independent, a record of one minute
-knows the level of that minute, and says that it is the machine's.
+Rounds that are near in time depend on each other, as a machine's state outlasts one of them: on a
+virtual machine, processes that followed each other were alike, and those a minute apart were not
+(the study `aa_study`).
 """
 
 from collections.abc import Sequence
@@ -76,7 +75,11 @@ def effective_count(values: Series) -> float:
     ranked = ranks(values)
     if count < 3 or np.ptp(ranked) == 0:
         return float(count)
-    correlations = _correlogram(ranked)
+    # Autocorrelations at all lags, by the Fourier transform of the padded ranks.
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.fft.rfft(ranked - np.mean(ranked), size)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, size)[:count]
+    correlations = np.asarray(products / products[0], dtype=float)
     pairs = correlations[: count // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
     tau = 2 * float(np.sum(pairs[: ends[0]] if ends.size else pairs)) - 1
@@ -99,15 +102,6 @@ def _distances(values: Series) -> Floats:
     return np.abs(np.asarray(values, dtype=float) - np.median(values))
 
 
-def _correlogram(values: Floats) -> Floats:
-    """Autocorrelations at lags 0 to n - 1, by the Fourier transform of the padded values."""
-    count = len(values)
-    size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.fft.rfft(values - np.mean(values), size)
-    products = np.fft.irfft(np.abs(spectrum) ** 2, size)[:count]
-    return np.asarray(products / products[0], dtype=float)
-
-
 SHARED = 0.8
 """Correlation of two processes at the same moment; the rest of what they differ by is their own."""
 STATE_S = 30.0
@@ -119,10 +113,8 @@ other had 0.61 at 9 s, 0.31 at 27 s, 0.13 at 63 s."""
 class EffectiveCount:
     """The independent values that values count as which are not."""
 
-    count: float
-    """Their number: the mean's standard error is the sample's deviation by its root."""
-    degrees: float
-    """Degrees of freedom of that deviation, 1 or more."""
+    count: float  # their number: the mean's standard error is the sample's deviation by its root
+    degrees: float  # degrees of freedom of that deviation, 1 or more
 
 
 def correlation_of(moments_s: Sequence[float]) -> Floats:

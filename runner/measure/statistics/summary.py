@@ -39,8 +39,7 @@ class LatencySummary:
     outliers: int
     autocorrelation: float | None
     effective_iterations: float
-    percentiles: Mapping[str, float | None]
-    """Columns of the percentiles and their bounds."""
+    percentiles: Mapping[str, float | None]  # columns of the percentiles and their bounds
 
     @property
     def columns(self) -> dict[str, Any]:

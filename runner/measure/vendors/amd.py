@@ -57,20 +57,16 @@ def open_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> tuple[An
 
 
 def _devices(amdsmi: Any) -> tuple[Any, Sequence[Any]]:
-    library = amdsmi or _load()
+    try:
+        library = amdsmi or import_module("amdsmi")
+    except Exception as error:  # it raises OSError, KeyError, AttributeError where ROCm is absent
+        raise Unavailable(f"the package amdsmi cannot be used: {error}") from error
     library.amdsmi_init()
     return library, library.amdsmi_get_processor_handles()
 
 
 def _slot(address: str) -> str:
     return address.lower().rpartition(".")[0]
-
-
-def _load() -> Any:
-    try:
-        return import_module("amdsmi")
-    except Exception as error:  # it raises OSError, KeyError, AttributeError where ROCm is absent
-        raise Unavailable(f"the package amdsmi cannot be used: {error}") from error
 
 
 def amd_driver(amdsmi: Any = None) -> dict[str, str]:

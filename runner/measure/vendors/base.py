@@ -17,14 +17,10 @@ class Counter:
     """A number of joules that grows until it wraps around."""
 
     name: str
-    period_s: float
-    """Longest time between two updates."""
-    read: Callable[[], float]
-    """Joules since some moment. Raises whatever the source does."""
-    wraps_at_j: float | None = None
-    """Joules at which it starts again from zero; None if it never does."""
-    part: str = "device"
-    """The part of the machine whose energy it counts: `package`, `dram`, `board`, …"""
+    period_s: float  # longest time between two updates
+    read: Callable[[], float]  # joules since some moment. Raises whatever the source does
+    wraps_at_j: float | None = None  # joules at which it starts again from zero; None if never
+    part: str = "device"  # the part of the machine that it counts: `package`, `dram`, `board`, …
 
     @property
     def longest_s(self) -> float | None:
@@ -42,10 +38,8 @@ class Counter:
 class Violations:
     """Counters that grow while something holds a GPU's clock down, since some moment."""
 
-    held: Mapping[str, float]
-    """The counts, by the vendor's word for the reason."""
-    reference: Mapping[str, float]
-    """Counts that grow all the time, in the same unit and by the same words."""
+    held: Mapping[str, float]  # the counts, by the vendor's word for the reason
+    reference: Mapping[str, float]  # counts that grow all the time, in the same unit
 
     def since(self, before: "Violations") -> dict[str, float]:
         """The share of the time in between, for each reason that has held the clock down."""

@@ -1,11 +1,9 @@
 """Scenario `server`: queries arrive on their own schedule, at a rate or at the peak rate.
 
 The peak is the highest rate of arrivals whose 99th percentile meets an objective. The queries that
-chose a rate have no say in its verification while fresh ones decide: MLPerf's count judges these by
-themselves. That takes as many queries again, hence two fifths of the time. In `performance
-peak_search` it verifies 93 of 99 peaks in the time of `standard`. A twentieth of the time verifies
-27 of 98; there 23 brackets are of grade D instead of 34, and `quick` accepts 37 rates instead of
-17, nearly all of grade D.
+chose a rate have no say in its verification: MLPerf's count judges fresh ones by themselves. That
+takes as many queries again, hence two fifths of the time, in which `performance peak_search`
+verifies 93 of 99 peaks in the time of `standard`.
 """
 
 import math
@@ -25,15 +23,8 @@ from runner.contract.record.verdict import Doubt, Grade, Scale, doubt
 from runner.contract.rounds import Energy, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
-from runner.modes.base import Instruments, measure_phases
-from runner.modes.inference import InferenceWorkload
-from runner.modes.server.rates import (
-    MILLISECOND_NS,
-    QueueModel,
-    RateForecast,
-    RateTrials,
-    trials_of,
-)
+from runner.modes.base import InferenceWorkload, Instruments, measure_phases
+from runner.modes.server.rates import MILLISECOND_NS, QueueModel, RateForecast, RateTrials
 from runner.modes.server.serving import (
     SERVICE,
     Judge,
@@ -77,24 +68,15 @@ class PeakSearch:
     """All trials of one search."""
 
     trials: Sequence[RateTrials]
-    low: float | None
-    """The highest rate that was accepted; None without one."""
-    high: float
-    """The lowest rate that was rejected, or at which no queue can be stable."""
+    low: float | None  # the highest rate that was accepted; None without one
+    high: float  # the lowest rate that was rejected, or at which no queue can be stable
     ended: str
-    end: Doubt | None = None
-    """The doubt that this end raises, of a grade that follows from the bracket."""
-    hopeless: bool = False
-    """True if not even a query alone would meet the objective."""
+    end: Doubt | None = None  # the doubt that this end raises; its grade follows from the bracket
+    hopeless: bool = False  # True if not even a query alone would meet the objective
 
     @property
     def peak(self) -> RateTrials | None:
         return next((t for t in self.trials if t.verdict and t.rate == self.low), None)
-
-    @property
-    def half_width(self) -> float:
-        low = self.low or 0.0
-        return (self.high - low) / (self.high + low)
 
     @property
     def columns(self) -> Columns:
@@ -109,7 +91,9 @@ class PeakSearch:
 
     @property
     def bracket_grade(self) -> Grade | None:
-        return "D" if self.low is None else BRACKET.grade(self.half_width)
+        if self.low is None:
+            return "D"
+        return BRACKET.grade((self.high - self.low) / (self.high + self.low))
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -123,11 +107,10 @@ class PeakSearch:
 def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
     """Bracket the peak between a rate that is accepted and one that is rejected.
 
-    MLPerf's count decides about each rate, over as many queries as are effectively independent.
-    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck,
-    and the highest accepted rate is served once more, by schedules that are judged by themselves.
-    The service times that were measured tell which rates are worth the time, and no more.
-    The latencies returned are those of the peak, else of the last trial, else of the warm-up.
+    MLPerf's count decides about each rate, over as many queries as are effectively independent, in
+    fresh schedules at that rate alone, so that none is chosen for its luck. Measured service times
+    tell which rates are worth the time, and no more. The latencies returned are those of the peak,
+    else of the last trial, else of the warm-up.
     """
     service_ns = round(median(warmup_ns))
     slo_ms = cell.slo_ms or 0.0
@@ -166,10 +149,9 @@ class _Search:
     def run(self) -> PeakSearch:
         model = QueueModel(self._service_ns, self._next_seed)
         pilot = model.forecast(PILOT_LOAD * self._high, self._slo_ns)
-        self._serve(trials_of(pilot, self._slo_ms, self._next_seed), PILOT_SHARE * self._left_s())
+        self._serve(pilot, PILOT_SHARE * self._left_s())
         while (plan := self._plan()) is not None:
-            forecast, time_s = plan
-            self._serve(trials_of(forecast, self._slo_ms, self._next_seed), time_s)
+            self._serve(*plan)
         self._verify()
         return self._end()
 
@@ -208,8 +190,9 @@ class _Search:
                 return forecast, time_s
         return None
 
-    def _serve(self, trials: RateTrials, time_s: float) -> None:
+    def _serve(self, forecast: RateForecast, time_s: float) -> None:
         """Serve a rate for so long, and go on at it once for as long if that decides nothing."""
+        trials = RateTrials(forecast.rate, self._slo_ms, self._next_seed, forecast.weight)
         queries = max(1.0, time_s * trials.rate)
         trials.serve(self._server, queries, self._deadline)
         if trials.verdict is None and time_s <= self._left_s():

@@ -1,13 +1,13 @@
 """Rates of arrivals: a simulated queue that plans trials and bounds doubt, and the trials.
 
-A trial's length depends on how many queries of a queue are worth an independent one, and that on
-the rate. Service times in random order, put through Lindley's recursion (1952), tell it beforehand,
-and by how much a queue multiplies what processes differ by. No value of a record comes from here,
-but the width of an interval does. A rate is tried by fresh schedules whose late queries are counted
-until they decide.
+How many queries of a queue are worth an independent one depends on the rate. Service times in
+random order, put through Lindley's recursion (1952), tell it beforehand, and by how much a queue
+multiplies what processes differ by. No value of a record comes from here, but the width of an
+interval does. A rate is tried by fresh schedules whose late queries are counted until they decide.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -40,10 +40,8 @@ class RateForecast:
     """Expected outcome of trials at one rate."""
 
     rate: float
-    late: float
-    """Share of latencies beyond the objective."""
-    weight: float
-    """Queries that are worth one independent query; all of them where the queue hardly empties."""
+    late: float  # share of latencies beyond the objective
+    weight: float  # queries that are worth one independent query; all if the queue hardly empties
 
     @property
     def accept_s(self) -> float:
@@ -79,8 +77,7 @@ class QueueModel:
     ) -> list[float]:
         """The shares by which quantiles of latencies grow if each service takes a share longer.
 
-        A run is so many queries from an empty line on; one that never empties is as long as its
-        run.
+        A run is so many queries from an empty line on.
         """
         usual, slower = (
             np.quantile(self._latencies(rate, stretch, run), fractions)
@@ -91,8 +88,7 @@ class QueueModel:
     def sustained(self, slo_ns: float, stretch: float = 1.0) -> float:
         """The highest rate at which no more latencies than allowed are beyond the objective.
 
-        It is no less than a hundredth of one query per mean service time; each takes `stretch`
-        times as long.
+        It is no less than a hundredth of one query per mean service time.
         """
         most = NANOSECONDS / (stretch * self.mean_ns)
         low, high = most / 100, most
@@ -149,9 +145,8 @@ def accepted_from(late: int) -> int:
 @cache
 def rejected_up_to(late: int) -> int:
     """The most independent queries of which so many late ones reject a rate."""
-    return (
-        _first(lambda count: 1 - chance_of_at_most(late - 1, count, LATE_SHARE) > REJECT_RISK) - 1
-    )
+    certain = 1 - REJECT_RISK
+    return _first(lambda count: chance_of_at_most(late - 1, count, LATE_SHARE) < certain) - 1
 
 
 def _first(holds: Callable[[int], bool]) -> int:
@@ -159,11 +154,7 @@ def _first(holds: Callable[[int], bool]) -> int:
     above = 1
     while not holds(above):
         above *= 2
-    below = above // 2
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if holds(middle) else (middle, above)
-    return above
+    return bisect_left(range(above), True, lo=above // 2 + 1, hi=above, key=holds)
 
 
 MILLISECOND_NS = 1_000_000
@@ -190,14 +181,11 @@ class RateTrials:
     rate: float
     slo_ms: float
     seed: Sequence[int]
-    weight: float
-    """Queries that are worth one independent query at this rate."""
+    weight: float  # queries that are worth one independent query at this rate
     runs: list[Served] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)
-    verdict: bool | None = None
-    """True if the rate is accepted, False if it is rejected, None while it goes on."""
-    verified: bool | None = None
-    """The verdict of the schedules that verified the rate, by themselves; None without one."""
+    verdict: bool | None = None  # True: the rate is accepted, False: rejected, None: it goes on
+    verified: bool | None = None  # that of verifying schedules alone; None without one
 
     @property
     def served(self) -> Served:
@@ -266,10 +254,6 @@ class RateTrials:
             f"{self.rate:.3g} qps: {self.queries} queries worth {worth:.0f}, {self.late} beyond"
             f" {self.slo_ms:g} ms, p99 {reached_ms:.3g} ms, {word}{again}"
         )
-
-
-def trials_of(forecast: RateForecast, slo_ms: float, seed: Sequence[int]) -> RateTrials:
-    return RateTrials(forecast.rate, slo_ms, seed, forecast.weight)
 
 
 def verdict(queries: int, late: int, weight: float) -> bool | None:

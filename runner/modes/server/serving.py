@@ -43,16 +43,11 @@ class Judge:
 class Served:
     """The queries that were answered, in order of arrival; durations in nanoseconds."""
 
-    latencies_ns: list[int]
-    """From each arrival to its query's end: the time in the queue and our own lateness count."""
-    service_ns: list[int]
-    """From each query's start to its end."""
-    lateness_ns: list[int]
-    """Delays of the runner in starting queries that found an empty queue."""
-    waiting: int
-    """Queries that had arrived within the budget and were not answered, up to 100,000."""
-    window_ns: int
-    """From the first arrival to the last end."""
+    latencies_ns: list[int]  # from each arrival to its query's end, with waiting and our lateness
+    service_ns: list[int]  # from each query's start to its end
+    lateness_ns: list[int]  # delays of the runner in starting queries that found an empty queue
+    waiting: int  # queries that arrived within the budget and were not answered, up to 100,000
+    window_ns: int  # from the first arrival to the last end
 
     @classmethod
     def joined(cls, runs: "Sequence[Served]") -> "Served":
@@ -85,8 +80,7 @@ class Served:
 class Server:
     """Answers queries one at a time, first come, first served."""
 
-    query: Callable[[], int]
-    """Answers one query and returns the nanoseconds it took."""
+    query: Callable[[], int]  # answers one query and returns the nanoseconds it took
     clock: Clock
     sleep: Sleep
     energy: EnergyMeter
@@ -96,13 +90,10 @@ class Server:
     ) -> tuple[Served, Energy]:
         """Answer queries until the judge ends it, none are left, or the budget is spent.
 
-        Those in line when the budget is spent are answered and counted, as MLPerf's are; with a
-        line that would take as long again, the rest stays unanswered. Between queries the process
-        sleeps until the next one is due, as MLPerf's load generator does; the kernel wakes it some
-        0.1 ms late, which counts as latency.
-
-        While the queue is empty, the judge may take its time: the next arrival is delayed by as
-        much. Poisson arrivals have no memory, so this changes nothing for later ones.
+        Those in line when the budget is spent are answered and counted, as MLPerf's are, unless
+        that takes as long again. Between queries the process sleeps, as MLPerf's load generator
+        does; the kernel wakes it some 0.1 ms late, which counts as latency. While the queue is
+        empty, the judge may take its time and delay the next Poisson arrival, which has no memory.
         """
         with garbage_collection_off():
             self.energy.start()

@@ -6,23 +6,45 @@ shall live, and writes an answer as one line of JSON to stdout.
 
 # ruff: noqa: E402 - the clock is read before anything else is imported
 
-import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+
+_FIRST_LINE_NS = time.perf_counter_ns()
+
+# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
+import numpy  # noqa: F401
+
+_NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
+
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+from pydantic import TypeAdapter
 
-from runner.contract.errors import Unsupported, reason_of
+from runner.backends import load_runtime
+from runner.backends.base import FailureKind, RuntimeModule, Session, Stage, failure_kind
+from runner.contract.axes import IN_CHILDREN
+from runner.contract.cell import Frozen
+from runner.contract.errors import BenchError, Unsupported, reason_of
 from runner.contract.graph import GRAPH_FILE, find_graph
 from runner.contract.job import Job
 from runner.contract.models.catalogue import WEIGHTS_SUFFIX
-from runner.contract.reasons import Reason
+from runner.contract.reasons import Reason, reason
+from runner.inputs import synthesise
+from runner.measure.clock import monotonic
+from runner.measure.memory.readers import ResidentReader, TreeReader
+from runner.measure.phases import SelfTimed, time_once
+from runner.process import claim_stdout, die_at_end_of_stdin
 
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
 _PATH_AT = 5  # the column of a mapping's path, proc(5)
+_BLOCK_BYTES = 512
 
 
 class OpenedFiles:
@@ -40,7 +62,9 @@ class OpenedFiles:
     def of(self, job: Job, graphs: Path | None) -> list[str]:
         """Plain files of this process's start, sorted."""
         opened = set(self._opened)  # the hook goes on
-        paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *_weights(opened)}
+        folders = {Path(path).parent for path in opened if path.endswith("config.json")}
+        weights = (str(path) for folder in folders for path in folder.glob(f"*{WEIGHTS_SUFFIX}"))
+        paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *weights}
         return sorted(p for p in paths if not p.startswith(_VIRTUAL) and Path(p).is_file())
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -79,55 +103,14 @@ def _graph_files(job: Job, graphs: Path | None) -> Iterator[str]:
             yield from map(str, part.files(folder))
 
 
-def _weights(opened: Iterable[str]) -> Iterator[str]:
-    for folder in {Path(path).parent for path in opened if path.endswith("config.json")}:
-        yield from map(str, folder.glob(f"*{WEIGHTS_SUFFIX}"))
-
-
-_FIRST_LINE_NS = time.perf_counter_ns()
-
-# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
-import numpy  # noqa: F401
-
-_NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
-
-import resource
-import signal
-import traceback
-from contextlib import ExitStack
-from pathlib import Path
-
-from pydantic import TypeAdapter
-
-from runner.backends import load_runtime
-from runner.backends.base import FailureKind, RuntimeModule, Session, Stage, failure_kind
-from runner.contract.axes import IN_CHILDREN
-from runner.contract.cell import Frozen
-from runner.contract.errors import BenchError
-from runner.contract.job import Job
-from runner.contract.reasons import reason
-from runner.inputs import synthesise
-from runner.measure.clock import monotonic
-from runner.measure.memory.readers import ResidentReader, TreeReader
-from runner.measure.phases import SelfTimed, time_once
-from runner.process import claim_stdout, die_at_end_of_stdin
-
-_BLOCK_BYTES = 512
-
-
 class StartRequest(Frozen):
     """Model to start, and how far."""
 
     job: Job
-    """The job, with the cell alone."""
     threads: int
-    """Threads that one operator may use."""
     graphs: Path | None = None
-    """The folder of prepared graphs."""
-    query: bool
-    """True to execute the first query; else the loaded model is held until the end."""
-    files: bool = False
-    """True to report the files that the start opened, which costs it time."""
+    query: bool  # True to execute the first query; else the loaded model is held until the end
+    files: bool = False  # True to report the files that the start opened, which costs it time
 
 
 class StartReport(Frozen):
@@ -147,7 +130,6 @@ class StartReport(Frozen):
     """Share of the mapped files' pages that it had not to read from the storage; None where the
     system does not count them, and of a tree of processes."""
     files: tuple[str, ...] = ()
-    """The files that it opened, if they were requested."""
 
 
 class StartFailure(Frozen):

@@ -220,7 +220,7 @@ def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
         processes = Processes.of(job, [rounds[index] for index in measured])
         durations = [series[index][name] for index in measured]
         starts = list(chain.from_iterable(durations))
-        interval = _about_all(starts, median_of_rounds(durations, processes).interval)
+        interval = _about_all(starts, median_of_rounds(durations, processes)[0])
         columns |= statistic_columns(f"startup_{name}", starts, "median")
         columns |= interval_columns(f"startup_{name}", interval)
     return columns
@@ -238,8 +238,8 @@ def _series(parts_ns: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]
 
 def _about_all(starts: Sequence[int], interval: Interval | None) -> Interval | None:
     """The interval, as wide by it, about the median of all starts."""
-    if interval is None or not interval.median:
+    if interval is None or not interval.value:
         return interval
     middle = median(starts)
-    low, high = (middle * (end / interval.median) for end in (interval.low, interval.high))
+    low, high = (middle * (end / interval.value) for end in (interval.low, interval.high))
     return Interval(low, middle, high)

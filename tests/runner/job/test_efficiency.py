@@ -118,7 +118,8 @@ def test_the_least_limit_of_job_and_container_bounds_a_copy(
     environment = read_environment().model_copy(update={"container_memory_limit_bytes": container})
     memory = roofs.instruments().memory
     loader = Loader(job, memory, environment, roofs.phases.append, roofs.clock)
-    peaks = loader.load().peaks
+    loader.load()
+    peaks = loader.peaks
     loader.close()
     assert (peaks["peak_bytes_per_s"] is not None) == copies
 

@@ -254,14 +254,8 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
 def test_heat_that_held_the_processors_clock_down(
     events: int, held_s: float, grade: str | None
 ) -> None:
-    clock = CpuClock(
-        before_hz=None,
-        mean_hz=None,
-        low_hz=None,
-        after_hz=None,
-        throttle_events=events,
-        throttled_s=held_s,
-    )
+    unknown = dict.fromkeys(("before_hz", "mean_hz", "low_hz", "after_hz"))
+    clock = CpuClock(**unknown, throttle_events=events, throttled_s=held_s)
     found = doubts(None, quiet_round(cpu_clock=clock), quiet_round(cpu_clock=clock))
     assert [doubt.grade for doubt in found] == ([] if grade is None else [grade])
 

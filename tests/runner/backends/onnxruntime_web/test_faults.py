@@ -34,7 +34,7 @@ from runner.contract.job import DEVICE_VARIABLE, Job, Limits
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase, Status
 from runner.contract.web import RUNTIME_FOLDER
-from runner.job.harness import Folders, Harness
+from runner.job.harness import Harness
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_task
 from tests.support.needs import lacking
@@ -210,7 +210,7 @@ def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelPro
     save_graph(folder, {"forward": graph})
     out = folder / "out"
     out.mkdir()
-    Harness(job, out, progress, Folders(graphs=folder)).run()
+    Harness(job, out, progress, graphs=folder).run()
     return [read_record(out / f"{cell.id}.parquet") for cell in job.cells]
 
 

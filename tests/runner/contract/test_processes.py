@@ -3,10 +3,11 @@ well; the rest of an environment stays unseen."""
 
 from collections.abc import Collection
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
-from runner.contract.processes import runtime_variables
+from runner.contract.processes import end_facts, oom_kills, runtime_variables
 from runner.contract.record.record import Record
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
@@ -65,3 +66,24 @@ def test_a_record_made_with_another_variable_has_another_environment() -> None:
     slow = with_variables({"ONEDNN_MAX_CPU_ISA": "AVX2"})
     assert slow.environment_id != with_variables({}).environment_id
     assert with_variables({"HOME": "/"}).environment_id == with_variables({}).environment_id
+
+
+@pytest.mark.parametrize(
+    ("code", "facts"),
+    [
+        (-9, {"signal": "SIGKILL"}),
+        (137, {"signal": "SIGKILL"}),
+        (-11, {"signal": "SIGSEGV"}),
+        (3, {"exit_status": "3"}),
+        (255, {"exit_status": "255"}),
+    ],
+)
+def test_signals_are_named_and_other_ends_are_counted(code: int, facts: dict[str, str]) -> None:
+    assert end_facts(code) == facts
+
+
+def test_kills_for_memory_are_counted_where_the_kernel_tells(tmp_path: Path) -> None:
+    vmstat = tmp_path / "vmstat"
+    assert oom_kills(vmstat) == 0
+    vmstat.write_text("nr_free_pages 1\noom_kill 7\n")
+    assert oom_kills(vmstat) == 7
