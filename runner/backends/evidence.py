@@ -18,8 +18,6 @@ from runner.measure.environment import memory_budget_bytes, read_environment
 _Outputs = TypeVar("_Outputs")
 LEAST_KERNEL_SHARE = 0.2
 """Share of an iteration in which kernels must run, or be launched, or the host did most of it."""
-_LOAD = 2
-"""Times the weights that loading them takes: the file's, and those laid out for the kernels."""
 OPERATOR_CATEGORY = "Node"
 """The category of events that stand for operators."""
 COPIES = ("Memcpy", "Memset")
@@ -111,7 +109,8 @@ def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) ->
     """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
     used_bytes = psutil.Process().memory_info().rss
     budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
-    if used_bytes + _LOAD * weights_bytes > budget_bytes:
+    # Loading takes the weights twice: the file's, and those laid out for the kernels.
+    if used_bytes + 2 * weights_bytes > budget_bytes:
         return UnseenKernels("no profile: the memory has no room for the model once more")
     try:
         return look()

@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -217,22 +218,21 @@ class FakeGenerator:
         return self._clock()
 
 
+@dataclass
 class FakeTrainer:
     """Sleeps a quarter of the latency in each part of a step; it has one parameter."""
 
+    script: Script
+    cell: Cell
+    clock: Clock
     scale = None
-
-    def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
-        self._script = script
-        self._cell = cell
-        self._clock = clock
-        self._steps = 0
+    _steps = 0
 
     def step(self) -> TrainingStep:
-        self._script.fail(self._cell.id)
-        started = self._clock()
+        self.script.fail(self.cell.id)
+        started = self.clock()
         forward, compared, backward, ended = (self._part() for _ in range(4))
-        losses = self._script.losses
+        losses = self.script.losses
         loss = losses[min(self._steps, len(losses) - 1)]
         self._steps += 1
         return TrainingStep(
@@ -246,7 +246,7 @@ class FakeTrainer:
         )
 
     def unchanged(self) -> tuple[str, ...]:
-        return () if self._steps > 0 and self._script.learns else ("scripted",)
+        return () if self._steps > 0 and self.script.learns else ("scripted",)
 
     def untaught(self) -> tuple[str, ...]:
         return ()
@@ -261,8 +261,8 @@ class FakeTrainer:
         """Nothing to give back."""
 
     def _part(self) -> int:
-        self._script.nap(0.25)
-        return self._clock()
+        self.script.nap(0.25)
+        return self.clock()
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:

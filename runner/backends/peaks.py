@@ -26,7 +26,6 @@ INTEGERS_PER_UNIT = 16
 _LARGEST, _UNSIGNED_ZERO = 64, 128
 """With weights of seven bits two products fit into 16 bits, in which processors without VNNI add
 them up; the zero of unsigned numbers is their middle, as a runtime chooses it for such inputs."""
-_FEW_THREADS, _ROWS_OF_FEW, _ROWS_OF_MANY = 8, 1024, 2048
 _ARENA_BYTES = 64 << 20
 """Least size of a buffer: glibc serves 32 MiB and more by `mmap` and gives them back at once, while
 a smaller one that is freed would change how the model's own buffers are allocated (mallopt(3),
@@ -51,7 +50,7 @@ class PeakKernels:
 
 def last_integer_rows(threads: int) -> int:
     """Rows of the largest matrices of whole numbers: few threads multiply larger ones no faster."""
-    return _ROWS_OF_FEW if threads <= _FEW_THREADS else _ROWS_OF_MANY
+    return 1024 if threads <= 8 else 2048
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:

@@ -12,12 +12,14 @@ from runner.contract.graph import PART_WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
 from runner.export.check import Sample, largest_difference, parts_evaluator
 from runner.export.graphs import Files, GraphExport
-from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.export.onnx_files import keep_outputs, save_sharing
 from runner.export.torch_exporters import (
+    IMAGE_SIZES,
     ExportSubject,
+    FixedGeometry,
     Strategy,
     Tensors,
+    as_numbers,
     build_model,
     export_whole,
     trace_model,
@@ -33,18 +35,17 @@ _PLACES = "image_places"
 _FILE = "forward.onnx"
 
 
-class VlmLayout(NamedTuple):
+class _Layout(NamedTuple):
     """A vision-language model and the functions of its parts."""
 
     model: Any
-    """The model itself, in transformers' own layout."""
     see: Callable[[torch.Tensor], Any]
     """Returns what `get_image_features` returns for pixels, all else being constant."""
     positions: Callable[[torch.Tensor | None], torch.Tensor | None]
     """Returns the positions of the tokens under a mask; None if they are one behind the other."""
 
 
-class VlmPart(NamedTuple):
+class _VlmPart(NamedTuple):
     """A part of a model, as a module of torch."""
 
     part: Part
@@ -56,7 +57,7 @@ class VlmPart(NamedTuple):
 class _Piece(torch.nn.Module):
     """Base of the parts: each holds the whole model, and an export drops what is not used."""
 
-    def __init__(self, layout: VlmLayout) -> None:
+    def __init__(self, layout: _Layout) -> None:
         super().__init__()
         self.model = layout.model
         self.config = layout.model.config
@@ -101,10 +102,8 @@ class _Language(_Piece):
     ) -> dict[str, torch.Tensor]:
         deeper: dict[str, Any] = {}
         if deepstack_features:
-            deeper = {
-                "visual_pos_masks": image_places,
-                "deepstack_visual_embeds": deepstack_features,
-            }
+            deeper["visual_pos_masks"] = image_places
+            deeper["deepstack_visual_embeds"] = deepstack_features
         state = self.model.model.language_model(
             attention_mask=attention_mask,
             position_ids=self.layout.positions(attention_mask),
@@ -115,26 +114,22 @@ class _Language(_Piece):
         return {"logits": self.model.lm_head(state.last_hidden_state)}
 
 
-def split_model(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> tuple[VlmPart, ...]:
+def split_model(
+    model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]
+) -> tuple[_VlmPart, ...]:
     """The parts of a model for images of the sizes that are among its inputs."""
-    layout = _layout(model, tensors)
+    network: Any = model
+    if isinstance(model, FixedGeometry):  # Qwen-VL looks at patches of a grid, LLaVA at crops
+        layout = _Layout(network.model, network.see, network.positions)
+    else:
+        sizes = as_numbers(tensors[IMAGE_SIZES])
+        see = partial(network.model.get_image_features, image_sizes=sizes)
+        layout = _Layout(network, see, lambda _: None)
     return (
-        VlmPart("vision", _Vision(layout), ("pixel_values",)),
-        VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
-        VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
+        _VlmPart("vision", _Vision(layout), ("pixel_values",)),
+        _VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
+        _VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
     )
-
-
-def _layout(model: Any, tensors: Mapping[str, torch.Tensor]) -> VlmLayout:
-    """Qwen-VL looks at patches of a grid, LLaVA at crops of an image."""
-    if isinstance(model, FixedGeometry):
-        return VlmLayout(model.model, model.see, model.positions)
-    sizes = as_numbers(tensors[IMAGE_SIZES])
-    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), _in_turn)
-
-
-def _in_turn(attention_mask: torch.Tensor | None) -> None:
-    del attention_mask
 
 
 def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:

@@ -27,11 +27,13 @@ from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.export.check import generation_difference
 from runner.export.graphs import GraphExport
-from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.export.onnx_files import keep_outputs, save_sharing
 from runner.export.torch_exporters import (
+    IMAGE_SIZES,
     ExportSubject,
+    FixedGeometry,
     Strategy,
+    as_numbers,
     build_model,
     trace_model,
     varying_dimensions,

@@ -37,9 +37,8 @@ from runner.contract.models import AxisRange, ModelSpec
 from runner.contract.reasons import Reason, reason, write_reason
 from runner.correctness.reference import fixed_cell
 from runner.export.check import Sample, samples
-from runner.export.model_patches import bound_masks
 from runner.export.onnx_files import describe_part, sha256_of_files
-from runner.export.quantize import quantize_by_calibration, quantize_dynamically
+from runner.export.quantize import bound_masks, quantize_by_calibration, quantize_dynamically
 from runner.export.torch_exporters import ExportSubject, Strategy
 from runner.inputs import calibration_queries, synthesise
 from runner.measure.clock import Clock, seconds

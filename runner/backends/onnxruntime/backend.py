@@ -114,6 +114,9 @@ class OnnxSession(GraphSession):
         start = monotonic()
         self._precision = arithmetic_of(job.cells[0])
         self._device = _device_of(job)
+        self.device_name = self._device.name
+        copies: Region = "host_to_host" if self._device.is_accelerator else "host"
+        self.region: Region = copies if self._device.memory == "cpu" else "device"
         self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
         instantiated = monotonic()
@@ -139,23 +142,12 @@ class OnnxSession(GraphSession):
         }
 
     @property
-    def device_name(self) -> str:
-        return self._device.name
-
-    @property
     def libraries(self) -> dict[str, str]:
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
         self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
-
-    @property
-    def region(self) -> Region:
-        """That of a GPU's memory; a provider that takes host memory copies it within a run."""
-        if not self._device.is_accelerator:
-            return "host"
-        return "host_to_host" if self._device.memory == "cpu" else "device"
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         return with_copies(self.bind(cell, inputs))

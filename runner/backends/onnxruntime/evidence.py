@@ -155,16 +155,12 @@ def _second_call(opened: OnnxGraph, call: Callable[[], _T]) -> tuple[_T, list[Tr
 
 def _second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
     """The events of the later half of each session's runs, on one clock."""
-    runs = [(start, json.loads(path.read_bytes())) for start, path in profiles]
-    earliest = min(start for start, _ in runs)
-    return [
-        event | {"ts": event["ts"] + (start - earliest) * _MICROSECONDS_PER_NS}
-        for start, events in runs
-        for event in _later(events)
-    ]
-
-
-def _later(events: list[TraceEvent]) -> list[TraceEvent]:
-    runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
-    begin = runs[len(runs) // 2] if runs else 0
-    return [event for event in events if event["ts"] >= begin]
+    sessions = [(start, json.loads(path.read_bytes())) for start, path in profiles]
+    earliest = min(start for start, _ in sessions)
+    later: list[TraceEvent] = []
+    for start, events in sessions:
+        runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
+        begin = runs[len(runs) // 2] if runs else 0
+        offset = (start - earliest) * _MICROSECONDS_PER_NS
+        later += [event | {"ts": event["ts"] + offset} for event in events if event["ts"] >= begin]
+    return later

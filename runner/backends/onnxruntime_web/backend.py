@@ -64,7 +64,9 @@ class WebSession(GraphSession):
         self._backend = job.cells[0].backend
         self._asked_threads = threads
         self._limits = PageLimits.of(job)
-        self.threads = threads if self._backend == "wasm" else None
+        is_wasm = self._backend == "wasm"
+        self.threads = threads if is_wasm else None
+        self.region: Region = "host" if is_wasm else "host_to_host"
         self._exits = ExitStack()
         self._page: WebPage | None = None
         self._device = WebDevice("")
@@ -92,10 +94,6 @@ class WebSession(GraphSession):
     def clock_resolution_s(self) -> float:
         """That of the page's clock, which an isolated page reads in steps of 5 µs."""
         return float(self._opened().facts["resolution_ms"]) / 1000
-
-    @property
-    def region(self) -> Region:
-        return "host" if self._backend == "wasm" else "host_to_host"
 
     @property
     def libraries(self) -> Mapping[str, str]:

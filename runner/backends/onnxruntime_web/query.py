@@ -220,14 +220,17 @@ class WebGenerator:
         prompt = select_inputs(takes["prefill"], prompt_inputs(model, inputs))
         constants = select_inputs([name for name in steps if name not in changing], inputs)
         self._page, self._graph = graph.page, graph
-        options = {
+        options: dict[str, object] = {
             "newTokens": new_tokens,
             "tokenInput": token_input(model),
             "caches": caches,
             "prompt": _arrays(self._page, prompt),
             "constants": _arrays(self._page, constants),
-            "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
+            "positions": None,
         }
+        if POSITIONS in steps:  # of the prompt's last tokens: the page adds 1 for each new one
+            last = position_ids(model, inputs)[..., -1:]
+            options["positions"] = {"values": last.ravel().tolist(), "dims": list(last.shape)}
         try:
             self._number: int = self._page.call("bindGeneration", graph.id, options)
         except PageError as error:  # some sessions are made there
@@ -249,9 +252,3 @@ class WebGenerator:
 
 def _arrays(page: WebPage, feeds: Feeds) -> Mapping[str, object]:
     return {name: page.array(array) for name, array in feeds.items()}
-
-
-def _last_positions(model: ModelSpec, inputs: Inputs) -> Mapping[str, object]:
-    """The positions of the prompt's last tokens, to which the page adds 1 for each new one."""
-    last = position_ids(model, inputs)[..., -1:]
-    return {"values": last.ravel().tolist(), "dims": list(last.shape)}

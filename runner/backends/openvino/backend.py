@@ -123,16 +123,11 @@ class OpenVINOSession(GraphSession):
         self.parameters = opened.graph.parameters
         reported = _options_of(opened.parts[0].compiled).get(_THREADS)
         self.threads = None if reported is None else int(reported)
+        self.device_name = self._device.device_name
+        self.energy_device = EnergyDevice(self._device.is_discrete, self._device.pci_address)
+        is_cpu = base_name(self._device.name) == "CPU"
+        self.region: Region = "host" if is_cpu else "host_to_host"
         self._requests: tuple[PartRequest, ...] = ()
-
-    @property
-    def device_name(self) -> str:
-        return self._device.device_name
-
-    @property
-    def energy_device(self) -> EnergyDevice:
-        """A card of its own, or a part of the processor's package: CPU, NPU, integrated GPU."""
-        return EnergyDevice(self._device.is_discrete, self._device.pci_address)
 
     @property
     def libraries(self) -> dict[str, str]:
@@ -162,10 +157,6 @@ class OpenVINOSession(GraphSession):
         require_int8(opened.parts, opened.quantized)
         self._requests = query.requests
         return query
-
-    @property
-    def region(self) -> Region:
-        return "host" if base_name(self._device.name) == "CPU" else "host_to_host"
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> GraphQuery:
         return self.bind(cell, inputs)

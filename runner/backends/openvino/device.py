@@ -37,8 +37,6 @@ _LOCATION = re.compile(r"Exception from \S+:\d+:")
 _LONGEST = 400
 _HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 """The arithmetic to request; in an int8 model that of operators which are not quantised."""
-_ROOM = 2
-"""A cache is tried where the temporary folder has room for so many times the weights."""
 _PLACEMENT: Mapping[str, object] = {
     "ENABLE_HYPER_THREADING": True,
     "SCHEDULING_CORE_TYPE": "ANY_CORE",
@@ -88,9 +86,12 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
     available = tuple(core.available_devices)
     if requested is None:
         name = _preferred(core, available)
+    elif requested == _AUTO:
+        compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
+        name = str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
     else:
         same = (name for name in available if base_name(name) == base_name(requested))
-        name = _chosen_by_openvino(core) if requested == _AUTO else next(same, None)
+        name = next(same, None)
     if name is None:
         names = ", ".join(available)
         code: ReasonCode = "openvino_no_such_device" if names else "openvino_no_device"
@@ -156,11 +157,6 @@ def _property(core: Any, name: str, key: str) -> object:
         return None
 
 
-def _chosen_by_openvino(core: Any) -> str:
-    compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
-    return str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
 
@@ -213,7 +209,7 @@ class Compiler:
         no room, or the device does not load what it wrote.
         """
         with tempfile.TemporaryDirectory() as folder:
-            if _ROOM * weights_bytes > disk_usage(folder).free:
+            if 2 * weights_bytes > disk_usage(folder).free:
                 return None
             for model in models:
                 self.compile(model, CACHE_DIR=folder)

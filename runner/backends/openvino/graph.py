@@ -21,9 +21,6 @@ from runner.measure.clock import monotonic
 
 _Shapes = tuple[tuple[str, str], ...]
 """Names of inputs with their shapes; empty if a part stays dynamic."""
-_PREFILL: Part = "prefill"
-_TURNS = 2
-"""Requests of a part that reads its own outputs of the call before."""
 
 
 class CompiledPart(NamedTuple):
@@ -104,7 +101,8 @@ class OpenVINOGraph:
     def executors(self) -> dict[Part, PartExecutor]:
         executors = {}
         for name, part in self._dynamic().items():
-            requests = [part.request() for _ in range(1 if name == _PREFILL else _TURNS)]
+            # Two take turns where a part reads its own outputs of the call before.
+            requests = [part.request() for _ in range(1 if name == "prefill" else 2)]
             executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
         return executors
 
@@ -115,7 +113,9 @@ class OpenVINOGraph:
 
         def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
             def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
-                request = self._compiled(name, self._fixed(slots)).request()
+                fixed = [(key, slot.shape.to_string()) for key, slot in slots.items()]
+                generates = self.graph.content == "generation"
+                request = self._compiled(name, () if generates else tuple(fixed)).request()
                 request.renew_outputs()
                 request.read(slots)
                 requests.append(request)
@@ -126,11 +126,6 @@ class OpenVINOGraph:
         slots = {name: to_slot(array) for name, array in inputs.items()}
         outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
         return GraphQuery(requests, outputs, idle)
-
-    def _fixed(self, slots: Mapping[str, Slot]) -> _Shapes:
-        if self.graph.content == "generation":
-            return ()
-        return tuple((name, slot.shape.to_string()) for name, slot in slots.items())
 
     def _dynamic(self) -> dict[Part, CompiledPart]:
         return {name: self._compiled(name, ()) for name in self.graph.parts}

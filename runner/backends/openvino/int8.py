@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from runner.measure.environment import versions
 _SAMPLES = 8
 _SEED_OFFSET = 1_000
 """Added to the job's seed, so that calibration draws other inputs than those measured."""
-_INT8 = frozenset({"i8", "u8"})
 _PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
 
 PartModels = Mapping[Part, ov.Model]
@@ -57,7 +56,16 @@ def quantize(
                 f"{_SAMPLES} seeded samples drawn as inputs are, half padded"
             )
             samples = calibration(job, cell, graph, models, compile_)
-            parts = {name: _quantized(nncf, model, samples[name]) for name, model in models.items()}
+            parts = {
+                name: nncf.quantize(
+                    model,
+                    nncf.Dataset(list(samples[name])),
+                    preset=nncf.QuantizationPreset.MIXED,
+                    subset_size=_SAMPLES,
+                    model_type=nncf.ModelType.TRANSFORMER,
+                )
+                for name, model in models.items()
+            }
     version = versions(["nncf"]).get("nncf", "")
     duration_s = seconds(monotonic() - start)
     return Quantized(parts, f"NNCF {version}, {how}", activations, duration_s)
@@ -90,16 +98,8 @@ def calibration(
 
 def int8_products(compiled: ov.CompiledModel) -> int:
     types = Counter(operator_types(compiled))
-    return sum(n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in _INT8)
-
-
-def _quantized(nncf: Any, model: ov.Model, samples: Sequence[Inputs]) -> ov.Model:
-    return nncf.quantize(
-        model,
-        nncf.Dataset(list(samples)),
-        preset=nncf.QuantizationPreset.MIXED,
-        subset_size=_SAMPLES,
-        model_type=nncf.ModelType.TRANSFORMER,
+    return sum(
+        n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in {"i8", "u8"}
     )
 
 

@@ -97,6 +97,9 @@ class TorchSession:
         cell = job.cells[0]
         self.device_name = chosen.name
         self.energy_device = EnergyDevice(pci_address=chosen.pci_address)
+        self.region: Region = "host" if chosen.device.type == "cpu" else "device"
+        self.threads = torch.get_num_threads()
+        self.interop_threads = torch.get_num_interop_threads()
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = parameter_type(cell)
@@ -131,25 +134,12 @@ class TorchSession:
         }
 
     @property
-    def threads(self) -> int:
-        return torch.get_num_threads()
-
-    @property
-    def interop_threads(self) -> int:
-        """Threads of torch's inter-operator pool, which eager mode leaves idle."""
-        return torch.get_num_interop_threads()
-
-    @property
     def libraries(self) -> dict[str, str]:
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         del cell
         return self._query(inputs)
-
-    @property
-    def region(self) -> Region:
-        return "host" if self._device.type == "cpu" else "device"
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         self.bind(cell, inputs)  # once, as a compiled session then counts its compilations

@@ -113,11 +113,6 @@ def find_torch_device(
     return chosen
 
 
-def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
-    del library, environment
-    return TorchDevice(torch.device("cpu"), cpu_model())
-
-
 def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
     if library.version.hip is not None:
         raise _no_build(library, "torch_is_rocm")
@@ -153,7 +148,7 @@ def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
 
 
 _FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], TorchDevice]] = {
-    "cpu": _cpu,
+    "cpu": lambda *_: TorchDevice(torch.device("cpu"), cpu_model()),
     "cuda": _cuda,
     "rocm": _rocm,
     "mps": _mps,

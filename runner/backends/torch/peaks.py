@@ -31,12 +31,16 @@ class TorchPeaks:
             name, product = "torch._int_mm", self.integer_product
         else:
             name, product = "torch.mm", self.product
+        cache_bytes = None
+        if self._device.type == "cuda":
+            properties = torch.cuda.get_device_properties(self._device)
+            cache_bytes = getattr(properties, "L2_cache_size", None) or None
         return PeakKernels(
             method=f"{name} and Tensor.copy_ in {self._dtype}",
             product=product,
             last_rows=_LAST_PACKED_ROWS if is_packed else None,
             copy=self.copy,
-            cache_bytes=self._cache_bytes(),
+            cache_bytes=cache_bytes,
         )
 
     def product(self, size: int) -> Kernel:
@@ -98,12 +102,6 @@ class TorchPeaks:
     def _buffer(self, elements: int, dtype: torch.dtype) -> torch.Tensor:
         least = _LEAST_BYTES // dtype.itemsize
         return torch.empty(max(elements, least), dtype=dtype, device=self._device)[:elements]
-
-    def _cache_bytes(self) -> int | None:
-        if self._device.type != "cuda":
-            return None
-        properties = torch.cuda.get_device_properties(self._device)
-        return getattr(properties, "L2_cache_size", None) or None
 
 
 def _fill(matrices: tuple[torch.Tensor, ...], tile: torch.Tensor) -> None:

@@ -32,10 +32,6 @@ _CONSTANTS: Mapping[str, float] = {
 }
 """Values of parameters whose name ends so."""
 _CONVOLUTIONS = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
-_OBJECT_QUERIES = "query_position_embeddings"
-"""The name of a table that is added to queries and keys alone, and alone tells them apart."""
-_UNSCALED_QUERIES = "T5Attention"
-"""The class of attention that does not divide its scores: its queries' weights must do that."""
 
 
 class Normal(NamedTuple):
@@ -51,7 +47,6 @@ _BIAS = Normal(0.0, _SPREAD)
 _NORM_BIAS = Normal(0.0, 3 * _SPREAD)
 _LONE_NORM_WEIGHT = Normal(1.0, 2 * _SPREAD)
 """Of norms without a bias, whose weights alone tell whether they are there."""
-_OBJECT_QUERY = Normal(0.0, 4.0)
 _FROZEN_WEIGHT = Normal(2**0.5, _SPREAD)
 
 
@@ -85,16 +80,14 @@ def distributions(model: torch.nn.Module) -> dict[int, Normal]:
         for name, parameter in module.named_parameters(recurse=False):
             normals |= {id(parameter): normal for normal in _own(module, name, parameter)}
     for module in model.modules():  # behind the linear layers that they consist of
-        if type(module).__name__ == _UNSCALED_QUERIES:
+        if type(module).__name__ == "T5Attention":  # does not divide its scores: weights must
             attention: Any = module
             summed = attention.q.in_features * attention.key_value_proj_dim
             normals[id(attention.q.weight)] = Normal(0.0, summed**-0.5)
     plain = {key: normal for key, normal in normals.items() if key not in embeddings}
-    return plain | {
-        id(parameter): _OBJECT_QUERY
-        for name, parameter in model.named_parameters()
-        if _OBJECT_QUERIES in name
-    }
+    # This table is added to queries and keys alone, and alone tells them apart.
+    tables = (p for name, p in model.named_parameters() if "query_position_embeddings" in name)
+    return plain | {id(parameter): Normal(0.0, 4.0) for parameter in tables}
 
 
 def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> Iterator[Normal]:

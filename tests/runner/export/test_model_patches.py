@@ -12,7 +12,8 @@ from transformers import T5Config
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from runner.export.check import evaluator
-from runner.export.model_patches import bound_masks, tabulate_buckets
+from runner.export.quantize import bound_masks
+from runner.export.torch_exporters import tabulate_buckets
 from tests.support.onnx_graphs import FLOAT, model_of
 
 LEAST = float(np.finfo(np.float32).min)

@@ -3,7 +3,6 @@
 import ctypes
 import platform
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -115,26 +114,21 @@ def compile_graph(
 
 def _dimension_sizes(graph: Graph, folder: Path, inputs: Inputs) -> DimensionSizes:
     """The values of the graph's symbolic dimensions, as these inputs have them."""
-    if graph.shape != DYNAMIC:
-        return {}
-    shapes = {name: array.shape for name, array in inputs.items()}
+
+    def unoptimised(fallback: bool) -> Any:
+        options = session_options(1, fallback=fallback)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        return options
+
     sizes: dict[str, int] = {}
-    for part in graph.parts.values():
-        sizes |= _sizes(folder / part.file, shapes)
+    for part in graph.parts.values() if graph.shape == DYNAMIC else ():
+        # Only a session knows the names of its dimensions.
+        session = create_session(folder / part.file, cpu_device(), unoptimised)
+        for argument in session.get_inputs():
+            shape = inputs[argument.name].shape if argument.name in inputs else ()
+            named = zip(argument.shape, shape, strict=False)
+            sizes |= {name: size for name, size in named if isinstance(name, str)}
     return sizes
-
-
-def _sizes(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> DimensionSizes:
-    """The same of one part; only a session knows the names of its dimensions."""
-    options = session_options(1)
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    arguments = create_session(model, cpu_device(), lambda _: options).get_inputs()
-    return {
-        name: size
-        for argument in arguments
-        for name, size in zip(argument.shape, shapes.get(argument.name, ()), strict=False)
-        if isinstance(name, str)
-    }
 
 
 def _rewritten(graph: Graph, folder: Path, out: Path, sizes: DimensionSizes) -> tuple[str, ...]:
