@@ -80,23 +80,19 @@ class Script:
     def __init__(
         self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._sleep = sleep
+        self.sleep = sleep
         self._latency_s = float(config.get("latency_s", 0.001))
         self._drift = float(config.get("drift", 0))
         self._faults: Mapping[str, str] = config.get("faults", {})
         self._naps = 0
-        self._load_s = float(config.get("load_s", 0))
+        self.load_s = float(config.get("load_s", 0))
         self.tokens: int | None = config.get("tokens")
         self.losses = [float(loss) for loss in config.get("losses", (1.0,))]
         self.learns = bool(config.get("learns", True))
         self.finite = bool(config.get("finite", True))
 
-    def load(self) -> None:
-        self._sleep(self._load_s)
-
     def nap(self, share: float = 1.0) -> None:
-        """Sleep for that share of the latency."""
-        self._sleep(share * self._latency_s * (1 + self._drift * self._naps))
+        self.sleep(share * self._latency_s * (1 + self._drift * self._naps))
         self._naps += 1
 
     def fail(self, name: str) -> None:
@@ -125,7 +121,7 @@ class FakeSession:
         start = monotonic()
         script.fail("load")
         instantiated = monotonic()
-        script.load()
+        script.sleep(script.load_s)
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
             "weights": monotonic() - instantiated,
@@ -206,16 +202,15 @@ class FakeGenerator:
 
     def __call__(self) -> Generated:
         self._script.fail(self._cell.id)
-        started, times = self._clock(), [self._token() for _ in range(self._steps)]
+        started, times = self._clock(), []
+        for _ in range(self._steps):
+            self._script.nap()
+            times.append(self._clock())
         shape = (self._cell.batch_size, self._steps)
         return Generated(started, times, np.zeros(shape, dtype=np.int64))
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
         return np.zeros((*tokens.shape, 1), dtype=np.float32)
-
-    def _token(self) -> int:
-        self._script.nap()
-        return self._clock()
 
 
 @dataclass

@@ -37,7 +37,6 @@ class PeakKernels:
     """The kernels of one session, in its precision and with its threads."""
 
     method: str = "no kernels of this device are measured"
-    """The calls behind them, for the record."""
     product: SizedProduct | None = None
     """Multiplies two square matrices of so many rows; None where the device has no such product."""
     copy: Sized | None = None
@@ -54,7 +53,6 @@ def last_integer_rows(threads: int) -> int:
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """An array in a mapping of its own, not written yet."""
     least = -(-_ARENA_BYTES // np.dtype(number).itemsize)
     return np.empty(max(elements, least), number)[:elements]
 

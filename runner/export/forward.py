@@ -133,7 +133,6 @@ def split_model(
 
 
 def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
-    """Write a file for each part, their weights beside the first."""
     programs = dict(_programs(*build_model(subject, strategy)))
     wanted = set(subject.outputs)  # and the inputs of later parts
     for program in reversed(programs.values()):
@@ -146,7 +145,6 @@ def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> d
 
 
 def _programs(model: torch.nn.Module, tensors: Tensors) -> Iterator[tuple[Part, onnx_ir.Model]]:
-    """Each part, traced with the outputs of the parts before."""
     known: dict[str, Any] = dict(tensors)
     for part, module, takes in split_model(model, tensors):
         arguments = {name: known[name] for name in takes if name in known}

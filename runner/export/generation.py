@@ -99,7 +99,6 @@ def prefill_call(
 
 
 def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCall:
-    """The call for one more token after the other part's cache, of any batch and length."""
     with torch.no_grad():
         filled = prefill.module(**prefill.arguments)
     cache = filled.past_key_values

@@ -63,7 +63,6 @@ class GraphExport:
     """Functions that write and check the files of a kind of graph."""
 
     strategies: Callable[[ModelSpec], Sequence[Strategy]]
-    """The strategies of the export, in the order in which they are tried."""
     write: Callable[[ExportSubject, Strategy, Path], Files]
     """Writes the files into a folder by a strategy; raises whatever an exporter raises."""
     difference: Callable[[ModelSpec, Files, Sequence[Sample], NumberFormat], float]
@@ -206,7 +205,20 @@ class _Exporter:
         self, request: _Request, strategy: Strategy, folder: Path
     ) -> tuple[Files, str | None]:
         """Write the files; return them and the method of their quantisation, if there is one."""
-        subject, model, numbers = self._subject(request), self.job.model, self.numbers
+        model, cell, numbers, seed = (
+            self.job.model,
+            request.cell,
+            self.numbers,
+            self.job.weights_seed,
+        )
+        subject = ExportSubject(
+            model=model,
+            seed=seed,
+            dtype=torch.float16 if numbers == "fp16" else torch.float32,
+            inputs=synthesise(model, cell, seed),
+            others=synthesise(model, cell_of_other_sizes(model, cell), seed),
+            outputs=tuple(request.samples[0].outputs),
+        )
         if numbers in {"fp32", "fp16"}:
             return self.kind.write(subject, strategy, folder), None
         with tempfile.TemporaryDirectory() as name:
@@ -221,20 +233,8 @@ class _Exporter:
             pairs = list(zip(plain.values(), files.values(), strict=True))
             if numbers != "int8_qdq":
                 return files, quantize_dynamically(pairs, signed=numbers == "int8_dynamic")
-            seeds = (self.job.weights_seed + more for more in _CALIBRATION)
-            queries = calibration_queries(model, request.cell, seeds)
+            queries = calibration_queries(model, cell, (seed + more for more in _CALIBRATION))
             return files, quantize_by_calibration(pairs, queries)
-
-    def _subject(self, request: _Request) -> ExportSubject:
-        model, cell, seed = self.job.model, request.cell, self.job.weights_seed
-        return ExportSubject(
-            model=model,
-            seed=seed,
-            dtype=torch.float16 if self.numbers == "fp16" else torch.float32,
-            inputs=synthesise(model, cell, seed),
-            others=synthesise(model, cell_of_other_sizes(model, cell), seed),
-            outputs=tuple(request.samples[0].outputs),
-        )
 
 
 def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
@@ -277,7 +277,6 @@ def is_intact(folder: Path) -> bool:
 
 
 def _save_refusal(folder: Path, shape: str, attempts: Tried) -> None:
-    """Save the reasons why there is no graph, one of each attempt."""
     folder.mkdir(parents=True, exist_ok=True)
     tried = {
         f"attempt{number}": reason("attempt_failed", way=attempt.remedy, cause=attempt.failure)

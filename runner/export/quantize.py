@@ -22,12 +22,10 @@ from runner.inputs import Inputs
 _INTEGER_OPERATORS = frozenset(
     {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "ConvInteger"}
 )
-"""Operators that multiply integers."""
 _WEIGHT_TYPES = (TensorProto.INT8, TensorProto.UINT8)
 _DYNAMIC_OPERATORS = ("MatMul", "Gemm")
 """Operators that are quantised dynamically: ONNX Runtime's CPU has no int8 convolution."""
 _CALIBRATED_OPERATORS = (*_DYNAMIC_OPERATORS, "Conv", "ConvTranspose")
-"""Operators whose weights are quantised by calibration."""
 _FilePairs = Sequence[tuple[Path, Path]]
 """Sources, each with the path of its quantised file."""
 _MASKED = -100.0
@@ -87,7 +85,6 @@ def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str
 
 
 def _format_counts(counts: Iterable[tuple[int, int]]) -> str:
-    """`12 of 14 products`."""
     quantised, total = (sum(column) for column in zip(*counts, strict=True))
     if not total:
         raise Unsupported(reason("int8_no_product"))

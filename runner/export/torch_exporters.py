@@ -116,7 +116,6 @@ class FixedGeometry(torch.nn.Module):
         return seen
 
     def positions(self, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        """The positions of the tokens, in each of the directions; no mask hides none."""
         if attention_mask is None:
             return self._position_ids
         return self._position_ids * attention_mask
@@ -218,7 +217,6 @@ class ExportSubject:
     others: Inputs
     """The same at another size on every axis that the model has."""
     outputs: tuple[str, ...]
-    """The outputs to keep, by dotted path."""
 
 
 def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None:
@@ -257,7 +255,6 @@ def build_model(subject: ExportSubject, strategy: Strategy) -> tuple[torch.nn.Mo
 
 
 def varying_dimensions(tensors: Tensors, others: Inputs) -> dict[str, dict[int, Any]]:
-    """The dimensions that differ between the two, by argument and index."""
     return {
         name: {
             index: torch.export.Dim.AUTO

@@ -75,7 +75,6 @@ class DecodeLoop:
         """The part that was executed last, and its outputs."""
 
     def start(self) -> None:
-        """Fill the cache with the prompt."""
         outputs = self._prefill(self._prompt)
         self._caches = {name: outputs[name.removeprefix(PAST)] for name in self._caches}
         self._positions = self._prompt_positions

@@ -54,7 +54,6 @@ class OnnxGraphs:
         self._threads = threads
         self._graphs = graphs
         self.compile_columns: dict[str, object] = {}
-        """Durations of compiling the latest graph, on devices that compile."""
         self.rewrites: tuple[str, ...] = ()
         self._loaded: dict[str, OnnxGraph] = {}
         self._first = first_cell_with_graph(job, graphs)
@@ -198,16 +197,11 @@ class OnnxSession(GraphSession):
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
     if job.cells[0].backend == "qnn":
-        _import_qnn()
+        try:  # its code, which other jobs do without, is imported before loading is timed
+            import_module("runner.backends.onnxruntime.qnn.htp")
+        except ModuleNotFoundError as error:
+            raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
     return OnnxSession(job, threads, graphs)
-
-
-def _import_qnn() -> None:
-    """Import the code for the HTP, which other jobs do without, before loading is timed."""
-    try:
-        import_module("runner.backends.onnxruntime.qnn.htp")
-    except ModuleNotFoundError as error:
-        raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
 
 
 def _device_of(job: Job) -> OnnxDevice:

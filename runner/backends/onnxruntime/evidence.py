@@ -39,9 +39,7 @@ class SessionFacts:
     """Facts about sessions and values, beside the nodes."""
 
     providers_there: bool
-    """True if every session has the claimed provider."""
     values_there: bool
-    """True if inputs and outputs lie in the claimed device's memory."""
     strict: bool
     """True if every session was barred from the CPU provider."""
     failed: bool
@@ -137,7 +135,6 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
-    """Profile the second of two calls; write its trace and a table of the heaviest operators."""
     save_trace(_second_call(opened, action)[1], stem, by="provider")
 
 

@@ -81,7 +81,6 @@ class BoundPart:
             if name in inputs:
                 self._binding.bind_ortvalue_input(name, inputs[name])
         self.taken = tuple(name for name in taken if name not in inputs)
-        """The inputs that come with each call."""
         self._names = [output.name for output in session.get_outputs()]
         self._binding.synchronize_inputs()
 

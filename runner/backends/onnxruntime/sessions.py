@@ -71,15 +71,13 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
 
 
 def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
-    """Create a session without fallback if possible, else with it."""
-    if not device.is_accelerator:
-        return _create(model, device, options(True))
-    try:
-        return _create(model, device, options(False))
-    except errors.Fail as error:
-        if _FALLBACK_REFUSED not in str(error):
-            raise
-        return _create(model, device, options(True))
+    if device.is_accelerator:
+        try:
+            return _create(model, device, options(False))
+        except errors.Fail as error:
+            if _FALLBACK_REFUSED not in str(error):
+                raise
+    return _create(model, device, options(True))
 
 
 def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:

@@ -195,20 +195,16 @@ class WebSession(GraphSession):
         if self._page is not None and self._page.has_ended:
             self.close()
         if self._page is None:
-            self._page = self._start()
-            self._is_fresh = True
-            self._shape = ""
+            with ExitStack() as exits:
+                software = wants_software(self._job)
+                browser = exits.enter_context(started_browser(self._backend, software=software))
+                page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
+                exits.callback(page.close)
+                allowed = takes_software(self._job)
+                self._device = web_device(self._backend, page.facts, software=allowed)
+                self._exits = exits.pop_all()
+            self._page, self._is_fresh, self._shape = page, True, ""
         return self._page
-
-    def _start(self) -> WebPage:
-        with ExitStack() as exits:
-            software = wants_software(self._job)
-            browser = exits.enter_context(started_browser(self._backend, software=software))
-            page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
-            exits.callback(page.close)
-            self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
-            self._exits = exits.pop_all()
-        return page
 
     def _graph_for(self, cell: Cell) -> WebGraph:
         page = self._opened()

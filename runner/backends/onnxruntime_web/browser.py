@@ -49,14 +49,12 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
 }
 _PROFILE = "--user-data-dir="
 _SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
-"""Selects the adapter that computes WebGPU on the CPU."""
 _LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
 
 def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
-    """The executable of the browser that is asked for; our own where none is."""
     named = environment.get(BROWSER_VARIABLE, "")
     if not named and OWN_BROWSER.is_file():
         return OWN_BROWSER
@@ -98,7 +96,6 @@ class StartedBrowser:
     arguments: Sequence[str]
     process: psutil.Process
     launch_ns: int
-    """From its launch until it listens."""
 
     def processes(self) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
@@ -145,7 +142,6 @@ class StartedBrowser:
 def started_browser(
     backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
 ) -> Iterator[StartedBrowser]:
-    """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
     arguments = (*_ALWAYS, *_OF_BACKEND[backend], *(_SOFTWARE_ADAPTER if software else ()))
     headless = environment.get(HEADED_VARIABLE) != "1"

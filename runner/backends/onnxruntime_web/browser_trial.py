@@ -28,7 +28,6 @@ _OPSET, _IR_VERSION = 17, 8
 
 
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, object]]:
-    """The findings on each backend in each browser, as soon as there is one."""
     for name, executable in found_browsers(environment).items():
         for backend in TRIED:
             yield {
@@ -71,7 +70,6 @@ def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
 
 
 def _compute(page: WebPage, backend: Backend) -> None:
-    """Let the page double a number."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "double.onnx")
         onnx.save(_doubling(), path)

@@ -81,7 +81,6 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
 
 
 def fetch_archive(archive: Archive, registry: str) -> bytes:
-    """The archive's bytes, compared with its hash."""
     url = f"{registry.rstrip('/')}{archive.path}"
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:  # noqa: S310
@@ -118,7 +117,6 @@ def unpack_browser(content: bytes, folder: Path) -> None:
 
 
 def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file that lies directly in a folder of a tar archive."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             path = PurePosixPath(member.name)

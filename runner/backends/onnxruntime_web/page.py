@@ -41,7 +41,6 @@ def _first_graph() -> bytes:
 
 
 def nanoseconds(milliseconds: float) -> int:
-    """A duration of the page's clock, which counts in milliseconds."""
     return round(milliseconds * NS_PER_MS)
 
 
@@ -83,7 +82,6 @@ class WebPage:
         self.browser = browser
         self.is_verbose = verbose
         self.log: list[str] = []
-        """Lines that the page's console has shown."""
         self.has_ended = False
         """True once it answers no more."""
         self.limits = limits or PageLimits()
@@ -110,7 +108,6 @@ class WebPage:
         }
 
     def outputs(self, name: str, query: int) -> Outputs:
-        """The outputs of a call that posts them, by name."""
         address = self.server.outputs_address()
         described = self.call(name, query, address)
         return {

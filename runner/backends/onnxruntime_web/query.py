@@ -144,7 +144,6 @@ def _described(
 
 
 def external_files(model: onnx.ModelProto) -> list[str]:
-    """The names of the files that hold a graph's weights: parts may share one."""
     names = sorted(
         {
             entry.value

@@ -68,7 +68,6 @@ class PageServer:
         return f"{self.url}/outputs/{next(self._numbers)}"
 
     def take(self, address: str, name: str) -> bytes:
-        """The output of that name; it is no longer kept."""
         return self._outputs.pop(f"{address.removeprefix(self.url)}/{name}")
 
     def close(self) -> None:
@@ -77,7 +76,6 @@ class PageServer:
         self._thread.join()
 
     def content(self, address: str) -> Path | bytes | None:
-        """The file or the bytes at that address."""
         return self._files.get(address) or self._arrays.get(address)
 
     def keep(self, address: str, content: bytes) -> bool:

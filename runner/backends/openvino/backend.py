@@ -20,8 +20,13 @@ from runner.backends.openvino.device import (
     identity_model,
 )
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace
-from runner.backends.openvino.graph import CompiledPart, OpenVINOGraph, OpenVINOGraphs
-from runner.backends.openvino.int8 import Quantized, int8_products
+from runner.backends.openvino.graph import (
+    CompiledPart,
+    OpenVINOGraph,
+    OpenVINOGraphs,
+    Quantized,
+    int8_products,
+)
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
 from runner.backends.peaks import PeakKernels

@@ -145,7 +145,6 @@ def _pci_address(core: Any, name: str) -> str | None:
 
 
 def _number(core: Any, name: str, key: str) -> int | None:
-    """A number above zero; None where the plug-in tells none."""
     value = _property(core, name, key)
     return value if isinstance(value, int) and value > 0 else None
 
@@ -163,7 +162,6 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn an error into the reason why OpenVINO cannot do this with the model."""
     try:
         yield
     except RuntimeError as error:

@@ -45,7 +45,7 @@ def prove(
     outputs = len(outcome.outputs or ())
     parts = query.compiled
     types = Counter(type_ for part in parts for _, type_ in operator_types(part))
-    executed = {name for part in parts for name in execution_devices(part)}
+    executed = {str(name) for part in parts for name in part.get_property("EXECUTION_DEVICES")}
     evidence = {
         "claimed": device.name,
         "execution_devices": join_distinct(executed),
@@ -75,10 +75,6 @@ def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: b
     if not used:
         return "none"
     return "partial" if failed or not outputs else "proven"
-
-
-def execution_devices(compiled: Any) -> list[str]:
-    return [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
 
 
 class CountingRequest:

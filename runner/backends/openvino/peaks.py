@@ -7,7 +7,7 @@ import openvino as ov
 from openvino import opset13 as operators
 
 from runner.backends.openvino.device import Compiler, base_name
-from runner.backends.openvino.int8 import int8_products
+from runner.backends.openvino.graph import int8_products
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,
     Kernel,

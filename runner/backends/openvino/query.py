@@ -20,7 +20,6 @@ class Slot:
     """The memory of a value: an input of a query, or an output of a part."""
 
     tensor: Callable[[], ov.Tensor]
-    """The tensor that holds the value now."""
     shape: ov.PartialShape
     moves: bool = False
     """True if the tensor may be another one after each call."""
@@ -38,7 +37,6 @@ class PartRequest:
         self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
 
     def read(self, inputs: Mapping[str, Slot]) -> None:
-        """Execute over these slots from now on."""
         self._inputs = inputs
         self._moving = {name: slot for name, slot in inputs.items() if slot.moves}
         self._set({name: slot for name, slot in inputs.items() if name not in self._moving})
@@ -147,7 +145,6 @@ class PartExecutor:
 
 
 def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
-    """A query over a model of one input and one output, bound as any other."""
     request = PartRequest(model, compiled)
     (name,) = compiled.input(0).get_names()
     request.renew_outputs()

@@ -196,7 +196,6 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 
 def _lack(device_type: str, precision: Precision, library: Any) -> ReasonCode | None:
-    """The reason why the device does not compute in that precision; None if it does."""
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":

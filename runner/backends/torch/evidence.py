@@ -26,7 +26,6 @@ _MICROSECONDS = 1_000_000
 def prove(
     query: Query, model: torch.nn.Module, device: torch.device, iteration: Iteration | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices of its tensors and the iteration's kernels."""
     outcome = observe(query)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     devices = {

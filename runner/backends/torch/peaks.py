@@ -54,7 +54,6 @@ class TorchPeaks:
         return multiply
 
     def packed_product(self, size: int) -> Kernel:
-        """A linear layer whose weights are packed for the CPU, on inputs in floating point."""
         inputs, weight = self._matrices(2, size, self._dtype)
         _fill((inputs, weight), self._tile(size))
         linear = torch.nn.Linear(size, size, bias=False, device="meta")  # draws no numbers

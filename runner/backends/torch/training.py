@@ -70,37 +70,6 @@ def _spread_elements(tensor: torch.Tensor, count: int) -> torch.Tensor:
     return elements[:: max(1, len(elements) // count)].clone()
 
 
-class _GradientWatch:
-    """Sketches of gradients and updates, taken around the optimizer's own step."""
-
-    def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        self._parameters = dict(model.named_parameters())
-        self._before = self._samples()
-        self.gradients: Mapping[str, FloatArray] | None = None
-        """By parameter, without the loss' scale; None before a step was taken."""
-        self._hook = optimizer.register_step_pre_hook(lambda *_: self._take())
-
-    def updates(self) -> dict[str, FloatArray]:
-        """By parameter, the change of evenly spaced elements since this watch began."""
-        after = self._samples()
-        return {name: after[name] - before for name, before in self._before.items()}
-
-    def close(self) -> None:
-        self._hook.remove()
-
-    def _take(self) -> None:
-        self.gradients = {
-            name: sketch(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
-            for name, parameter in self._parameters.items()
-        }
-
-    def _samples(self) -> dict[str, FloatArray]:
-        return {
-            name: _spread_elements(parameter, SIZE).to("cpu", torch.float64).numpy()
-            for name, parameter in self._parameters.items()
-        }
-
-
 @contextmanager
 def _without_chance(model: torch.nn.Module) -> Iterator[None]:
     """The model as it trains, with batch norms, but without dropout, which differs by device."""
@@ -238,17 +207,30 @@ class TorchTrainer:
         with torch.no_grad(), self._arithmetic.cast():
             outputs = self._forward(self._model.forward)
         self._separate_loss(outputs)
-        watch = _GradientWatch(self._model, self._optimizer)
+        parameters = dict(self._model.named_parameters())
+        gradients: dict[str, FloatArray] = {}
+
+        def take(*_: object) -> None:
+            for name, parameter in parameters.items():
+                gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                gradients[name] = sketch(gradient)
+
+        def elements() -> dict[str, FloatArray]:
+            spread = {name: _spread_elements(p, SIZE) for name, p in parameters.items()}
+            return {name: kept.to("cpu", torch.float64).numpy() for name, kept in spread.items()}
+
+        before, loss = elements(), np.nan
+        hook = self._optimizer.register_step_pre_hook(take)  # gradients have no scale any more
         try:
             with _without_chance(self._model):
-                loss = np.nan
                 for _ in range(MOST_SKIPPED):
                     loss = self.step().loss
-                    if watch.gradients is not None:
+                    if gradients:
                         break
-            return Rehearsal(loss, watch.gradients or {}, watch.updates())
+            after = elements()
+            return Rehearsal(loss, gradients, {name: after[name] - before[name] for name in before})
         finally:
-            watch.close()
+            hook.remove()
 
     def close(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)

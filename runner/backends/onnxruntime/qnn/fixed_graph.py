@@ -33,7 +33,6 @@ class FixedGraph:
         self.booleans = {
             value.name for value in values if value.type.tensor_type.elem_type == TensorProto.BOOL
         }
-        """The values that are recorded as true or false."""
 
     def save(self) -> None:
         self._path.write_bytes(self._model.SerializeToString())

@@ -96,7 +96,6 @@ class CompiledGraph:
 def compile_graph(
     graph: Graph, folder: Path, device: OnnxDevice, threads: int, inputs: Inputs
 ) -> CompiledGraph:
-    """Compile every part for the sizes of these inputs, and time a reload."""
     sizes = _dimension_sizes(graph, folder, inputs)
     # The sessions read the files again when they are profiled.
     files = tempfile.TemporaryDirectory()

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.int8 import _SAMPLES, quantize
+from runner.backends.openvino.graph import _SAMPLES, quantize
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
