@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -130,6 +130,11 @@ def busy_time(spans: Iterable[tuple[float, float]]) -> float:
 def join_distinct(words: Iterable[str]) -> str:
     """Join the distinct words in order: `cpu+cuda:0`, or `none`."""
     return "+".join(sorted(set(words))) or "none"
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """The counts in order of names: `MatMul 2, Relu 1`, or `none`."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:

@@ -30,6 +30,7 @@ from runner.backends.base import (
     FloatArray,
     Generated,
     Iteration,
+    ProofEvidence,
     Query,
     Region,
     Rehearsal,
@@ -39,7 +40,6 @@ from runner.backends.base import (
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -162,9 +162,7 @@ class FakeSession:
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         del iteration
         query()
         return "none", {"claimed": "fake"}

@@ -1,6 +1,6 @@
 """Export a forward pass as one ONNX file, or as one for each part of the model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,8 @@ _EMBEDS = "inputs_embeds"
 _PLACES = "image_places"
 """The tokens of the prompt that stand for the image."""
 _FILE = "forward.onnx"
+_Part = tuple[Part, torch.nn.Module, tuple[str, ...]]
+"""A part, its module, and the names of its inputs, of which some may be missing."""
 
 
 class _Layout(NamedTuple):
@@ -43,15 +45,6 @@ class _Layout(NamedTuple):
     """Returns what `get_image_features` returns for pixels, all else being constant."""
     positions: Callable[[torch.Tensor | None], torch.Tensor | None]
     """Returns the positions of the tokens under a mask; None if they are one behind the other."""
-
-
-class _VlmPart(NamedTuple):
-    """A part of a model, as a module of torch."""
-
-    part: Part
-    module: torch.nn.Module
-    takes: tuple[str, ...]
-    """Names of inputs, of the model or outputs of earlier parts; some may be missing."""
 
 
 class _Piece(torch.nn.Module):
@@ -114,9 +107,7 @@ class _Language(_Piece):
         return {"logits": self.model.lm_head(state.last_hidden_state)}
 
 
-def split_model(
-    model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]
-) -> tuple[_VlmPart, ...]:
+def split_model(model: torch.nn.Module, tensors: Tensors) -> tuple[_Part, ...]:
     """The parts of a model for images of the sizes that are among its inputs."""
     network: Any = model
     if isinstance(model, FixedGeometry):  # Qwen-VL looks at patches of a grid, LLaVA at crops
@@ -126,9 +117,9 @@ def split_model(
         see = partial(network.model.get_image_features, image_sizes=sizes)
         layout = _Layout(network, see, lambda _: None)
     return (
-        _VlmPart("vision", _Vision(layout), ("pixel_values",)),
-        _VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
-        _VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
+        ("vision", _Vision(layout), ("pixel_values",)),
+        ("embed", _Embed(layout), ("input_ids", _FEATURES)),
+        ("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
     )
 
 

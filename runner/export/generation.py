@@ -87,9 +87,8 @@ def prefill_call(
         if shapes is not None:
             raise Unsupported(reason("image_sizes_constant"))
         arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
-    fixed = {
-        name: torch.utils._pytree.tree_map(lambda _: None, arguments[name]) for name in arguments
-    }
+    tree_map = torch.utils._pytree.tree_map
+    fixed = {name: tree_map(lambda _: None, value) for name, value in arguments.items()}
     dimensions = {**fixed, **(shapes or {})}
     if spec.encoder_decoder:
         dimensions[token_input(spec)] = {**(dimensions[token_input(spec)] or {}), 1: _AUTO}
@@ -123,10 +122,8 @@ def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCal
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write both parts; their weights lie beside the first.
 
-    The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
-    paths; the second takes a token and a cache whose names begin with `input.`, and gives logits
-    and the longer cache, whose names begin with `output.`. It takes any batch and length. Both give
-    the most likely tokens beside the logits.
+    The second, of any batch and length, takes the first one's cache under names with `input.`, and
+    gives the longer cache under names with `output.`.
     """
     if strategy.script:
         raise Unsupported(reason("torchscript_no_cache"))
@@ -164,13 +161,11 @@ def add_next_tokens(model: onnx_ir.Model) -> None:
     """Add the most likely tokens to the outputs, by `ArgMax` over the logits, if there are any."""
     for logits in [value for value in model.graph.outputs if value.name == LOGITS]:
         shape = None if logits.shape is None else onnx_ir.Shape(logits.shape[:-1])
-        tokens = onnx_ir.Value(
-            name=NEXT_TOKENS, shape=shape, type=onnx_ir.TensorType(onnx_ir.DataType.INT64)
-        )
-        attributes = {"axis": -1, "keepdims": 0}
-        model.graph.append(
-            onnx_ir.node("ArgMax", [logits], attributes, outputs=[tokens], name=NEXT_TOKENS)
-        )
+        kind = onnx_ir.TensorType(onnx_ir.DataType.INT64)
+        tokens = onnx_ir.Value(name=NEXT_TOKENS, shape=shape, type=kind)
+        last = {"axis": -1, "keepdims": 0}
+        node = onnx_ir.node("ArgMax", [logits], last, outputs=[tokens], name=NEXT_TOKENS)
+        model.graph.append(node)
         model.graph.outputs.append(tokens)
 
 

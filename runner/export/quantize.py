@@ -174,6 +174,5 @@ def _bounded(tensor: onnx_ir.TensorProtocol) -> onnx_ir.TensorProtocol:
     numbers = tensor.numpy()
     if not (numbers < _HOPELESS).any():
         return tensor
-    return onnx_ir.tensor(
-        np.where(numbers < _HOPELESS, np.float32(_MASKED), numbers), name=tensor.name
-    )
+    bounded = np.where(numbers < _HOPELESS, np.float32(_MASKED), numbers)
+    return onnx_ir.tensor(bounded, name=tensor.name)

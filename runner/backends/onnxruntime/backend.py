@@ -6,7 +6,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from runner.backends.base import DeviceMemory, Generator, Iteration, Query, Region, Stage
+from runner.backends.base import (
+    DeviceMemory,
+    Generator,
+    Iteration,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -34,7 +42,6 @@ from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_gr
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -168,9 +175,7 @@ class OnnxSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return to_host(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         opened, repeated = self._graphs.latest, iteration or (lambda: nullcontext(query))
         weights_bytes = sum(part.size_bytes for part in opened.graph.parts.values())
 

@@ -17,6 +17,7 @@ from runner.backends.evidence import (
     TraceEvent,
     UnseenKernels,
     busy_time,
+    format_counts,
     join_distinct,
     observe,
     save_trace,
@@ -76,7 +77,7 @@ def prove(
         "providers": join_distinct(name for s in sessions for name in s.get_providers()),
         "parts": join_distinct(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
-        "nodes": _format_counts(Counter({name: count.total() for name, count in nodes.items()})),
+        "nodes": format_counts(Counter({name: count.total() for name, count in nodes.items()})),
         "inputs": join_distinct(inputs_at),
         "outputs": join_distinct(outputs_at),
         **({} if device.is_simulated else outcome.times),
@@ -84,7 +85,7 @@ def prove(
         **({} if kernels is None else kernels.evidence),
     }
     if device.is_accelerator and CPU in nodes:
-        evidence["nodes_on_cpu"] = _format_counts(nodes[CPU])
+        evidence["nodes_on_cpu"] = format_counts(nodes[CPU])
     return judge_nodes(device.provider, nodes, facts), evidence
 
 
@@ -99,10 +100,6 @@ def judge_nodes(claimed: str, nodes: Nodes, facts: SessionFacts) -> Proof:
 
 def _memories(values: Mapping[str, Any]) -> set[str]:
     return {value.device_name() for value in values.values()}
-
-
-def _format_counts(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) -> SeenKernels:

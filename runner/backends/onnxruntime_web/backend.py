@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from runner.backends.base import Generator, Iteration, PageMemory, Query, Region, Stage
+from runner.backends.base import (
+    Generator,
+    Iteration,
+    PageMemory,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -30,7 +38,6 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.web.browser_choice import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock
@@ -147,9 +154,7 @@ class WebSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return {name: np.asarray(value) for name, value in outputs.items()}
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         """Load the graph again in a page whose runtime logs where it places nodes."""
         del iteration
         outcome = observe(query)

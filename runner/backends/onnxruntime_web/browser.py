@@ -48,8 +48,6 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
 _PROFILE = "--user-data-dir="
-_SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
-_LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
@@ -143,7 +141,11 @@ def started_browser(
     backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
 ) -> Iterator[StartedBrowser]:
     executable = find_browser(environment)
-    arguments = (*_ALWAYS, *_OF_BACKEND[backend], *(_SOFTWARE_ADAPTER if software else ()))
+    arguments = (
+        *_ALWAYS,
+        *_OF_BACKEND[backend],
+        *(("--use-webgpu-adapter=swiftshader",) if software else ()),
+    )
     headless = environment.get(HEADED_VARIABLE) != "1"
     # A browser that is killed leaves its temporary files.
     temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
@@ -219,7 +221,7 @@ def _launch(
             args=[*arguments],
             headless=headless,
             env={**os.environ, "TMPDIR": folder},
-            timeout=_LAUNCH_S * 1000,
+            timeout=60_000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.backends.evidence import format_counts
 from runner.contract.axes import Backend, Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
@@ -104,11 +105,7 @@ class NodePlacement:
         return "proven" if only_shapes else "partial"
 
     def evidence(self) -> dict[str, str]:
-        words = {"nodes": _counted(self.nodes)}
+        words = {"nodes": format_counts(self.nodes)}
         if self.on_cpu:
-            words["nodes_on_cpu"] = _counted(self.on_cpu)
+            words["nodes_on_cpu"] = format_counts(self.on_cpu)
         return words
-
-
-def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"

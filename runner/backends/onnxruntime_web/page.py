@@ -1,6 +1,6 @@
 """A page with ONNX Runtime Web, and calls to it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -30,14 +30,13 @@ NS_PER_MS = 1_000_000
 _T = TypeVar("_T")
 
 
-def _first_graph() -> bytes:
-    """A graph of one node, which hands its input on: the first that the page loads."""
+def single_node(operator: str, inputs: Sequence[str]) -> onnx.ModelProto:
+    """A graph of one node from the number `x` to `y`."""
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
-    node = onnx.helper.make_node("Identity", ["x"], ["y"])
-    graph = onnx.helper.make_graph([node], "first", [x], [y])
+    node = onnx.helper.make_node(operator, inputs, ["y"])
+    graph = onnx.helper.make_graph([node], "single", [x], [y])
     opset = onnx.helper.make_opsetid("", 17)
-    model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
-    return bytes(model.SerializeToString())
+    return onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8)
 
 
 def nanoseconds(milliseconds: float) -> int:
@@ -163,7 +162,7 @@ class WebPage:
             "folder": folder,
             "threads": threads,
             "verbose": verbose,
-            "first": list(_first_graph()),
+            "first": list(single_node("Identity", ["x"]).SerializeToString()),
         }
         self.import_ns = nanoseconds(self.call("start", options, seconds=start_s))
         self.facts: Mapping[str, Any] = self.call("facts", backend, seconds=start_s)

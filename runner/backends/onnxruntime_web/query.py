@@ -30,10 +30,6 @@ from runner.contract.web.pages import web_session_options
 from runner.inputs import Inputs
 from runner.measure.clock import NANOSECONDS
 
-_VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
-"""The levels at which the runtime tells where it places nodes."""
-_ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}
-"""The runtime's name for the memory of each backend's device."""
 _FixedSizes = Literal[
     "fixed as the graph is loaded", "one session for each length of the cache", "open"
 ]
@@ -63,7 +59,9 @@ class WebGraph:
             | {"locations": _cache_locations(graph, name, backend) or None}
             for name, part in graph.parts.items()
         ]
-        options = {**web_session_options(backend), **(_VERBOSE if page.is_verbose else {})}
+        # At these levels the runtime tells where it places nodes.
+        levels = {"logSeverityLevel": 0, "logVerbosityLevel": 0} if page.is_verbose else {}
+        options = {**web_session_options(backend), **levels}
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
@@ -118,7 +116,7 @@ def _open_sizes(model: onnx.ModelProto) -> dict[str, list[str]]:
 
 def _cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str]:
     """The memories of those outputs of a part that the next step takes; of no others."""
-    location = _ON_DEVICE.get(backend)
+    location = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}.get(backend)
     if location is None or graph.content != "generation":
         return {}
     taken = {cache.removeprefix(PAST) for cache in graph.takes.get("decode", ())}

@@ -28,9 +28,7 @@ Array = npt.NDArray[Any]
 class PageServer:
     """Serves a page, the runtime's files, and what is put in by the runner."""
 
-    def __init__(
-        self, runtime_folder: Path, port: int = 0, headers: Mapping[str, str] = ISOLATION
-    ) -> None:
+    def __init__(self, runtime_folder: Path, headers: Mapping[str, str] = ISOLATION) -> None:
         """Serve the runtime's files on a port that is free, with these headers in every answer."""
         secret = secrets.token_urlsafe(16)
         self._files: dict[str, Path] = {
@@ -41,10 +39,9 @@ class PageServer:
         self._outputs: dict[str, bytes] = {}
         self._numbers = iter(range(1, 1 << 62))
         try:
-            self._server = _Server(self, f"/{secret}", port, headers)
+            self._server = _Server(self, f"/{secret}", headers)
         except OSError as error:
-            wanted = f"port {port}" if port else "any port"
-            raise Unavailable(reason("page_port", port=wanted, error=error.strerror)) from error
+            raise Unavailable(reason("page_port", port="any port", error=error.strerror)) from error
         self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -89,11 +86,9 @@ class PageServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(
-        self, pages: PageServer, prefix: str, port: int, headers: Mapping[str, str]
-    ) -> None:
+    def __init__(self, pages: PageServer, prefix: str, headers: Mapping[str, str]) -> None:
         self.pages, self.prefix, self.headers = pages, prefix, headers
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that was killed while it was connected."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import openvino as ov
 
-from runner.backends.base import Generator, Iteration, Query, Region, Stage
+from runner.backends.base import Generator, Iteration, ProofEvidence, Query, Region, Stage
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -34,7 +34,6 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.energy import EnergyDevice
@@ -185,9 +184,7 @@ class OpenVINOSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return to_arrays(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         repeated = iteration or (lambda: nullcontext(query))
         opened = self._graphs.latest
         parts = opened.graph.parts.values() if opened else ()

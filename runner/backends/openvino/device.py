@@ -44,8 +44,6 @@ _PLACEMENT: Mapping[str, object] = {
 }
 """The process is pinned to the CPUs that its threads shall have, for every runtime: OpenVINO shall
 neither leave some of them out nor bind threads to them one by one, which others do not."""
-_NO_OPERATORS = frozenset({"Const", "Input", "Output"})
-_NO_TYPES = frozenset({"", "undefined", "dynamic"})
 
 
 @dataclass(frozen=True)
@@ -228,5 +226,5 @@ def operator_types(compiled: Any) -> Iterator[tuple[str, str]]:
     for node in compiled.get_runtime_model().get_ops():
         about = node.get_rt_info()
         kind, type_ = (str(about[key].astype(str)) for key in ("layerType", "runtimePrecision"))
-        if kind not in _NO_OPERATORS and type_ not in _NO_TYPES:
+        if kind not in {"Const", "Input", "Output"} and type_ not in {"", "undefined", "dynamic"}:
             yield kind, type_

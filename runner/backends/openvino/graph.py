@@ -2,7 +2,6 @@
 
 import gc
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,11 +45,13 @@ class Quantized:
     duration_s: float
 
 
-def quantize(
-    job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
-) -> Quantized:
+def quantize(job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile) -> Quantized:
     """Parts in int8; of a generating graph weights alone, as tokens would calibrate its cache."""
-    nncf = _import_nncf()
+    try:
+        import nncf
+    except ModuleNotFoundError as error:
+        raise Unavailable(reason("int8_package_missing", package=error.name)) from error
+    nncf.set_log_level(logging.ERROR)
     activations = graph.content == "forward"
     start = monotonic()
     with refusals("quantise the graph with NNCF"):
@@ -62,7 +63,7 @@ def quantize(
                 "post-training, preset mixed, model type transformer, "
                 f"{_SAMPLES} seeded samples drawn as inputs are, half padded"
             )
-            samples = calibration(job, cell, graph, models, compile_)
+            samples = calibration(job, cell, graph, models, make)
             parts = {
                 name: nncf.quantize(
                     model,
@@ -79,12 +80,12 @@ def quantize(
 
 
 def calibration(
-    job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
+    job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile
 ) -> dict[Part, list[Inputs]]:
     """Each part's inputs over queries of the cell's shape; single samples if that is open."""
     samples: dict[Part, list[Inputs]] = {name: [] for name in models}
     last = list(models)[-1]
-    compiled = {name: compile_(model) for name, model in models.items() if name != last}
+    compiled = {name: make(model) for name, model in models.items() if name != last}
 
     def call(name: Part) -> Callable[[Inputs], Inputs]:
         def record(inputs: Inputs) -> Inputs:
@@ -104,19 +105,10 @@ def calibration(
 
 
 def int8_products(compiled: ov.CompiledModel) -> int:
-    types = Counter(operator_types(compiled))
+    """The number of matrix products and convolutions that take int8."""
     return sum(
-        n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in {"i8", "u8"}
+        kind in _PRODUCTS and type_ in {"i8", "u8"} for kind, type_ in operator_types(compiled)
     )
-
-
-def _import_nncf() -> Any:
-    try:
-        import nncf
-    except ModuleNotFoundError as error:
-        raise Unavailable(reason("int8_package_missing", package=error.name)) from error
-    nncf.set_log_level(logging.ERROR)
-    return nncf
 
 
 class CompiledPart(NamedTuple):

@@ -11,7 +11,15 @@ import torch
 import transformers
 from transformers.utils import import_utils, logging
 
-from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Iteration,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import join_distinct
 from runner.backends.peaks import PeakKernels
 from runner.backends.torch.device import (
@@ -46,7 +54,6 @@ from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
@@ -187,9 +194,7 @@ class TorchSession:
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
         return float_arrays(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         return prove(query, self._model, self._device, iteration)
 
     def trace(self, action: Query, stem: Path) -> None:

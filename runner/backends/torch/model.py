@@ -178,10 +178,8 @@ def _translate_errors(spec: ModelSpec) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise Unavailable(
-            reason("weights_unloadable", model=spec.name, error=first_line)
-        ) from error
+        line = str(error).strip().splitlines()[0]
+        raise Unavailable(reason("weights_unloadable", model=spec.name, error=line)) from error
     except (ValueError, RuntimeError) as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise Unsupported(reason("cannot_build", model=spec.name, error=first_line)) from error
+        line = str(error).strip().splitlines()[0]
+        raise Unsupported(reason("cannot_build", model=spec.name, error=line)) from error

@@ -28,7 +28,6 @@ SIZE = 4096
 """Numbers of a sketch; a tensor with no more elements is its own."""
 _BLOCK = SIZE << 10
 """Elements that get their signs at once, so that a large tensor takes little memory."""
-_LEARNING_RATE = 1e-5
 _SAMPLE = 64
 """Elements of each parameter, at least, that are kept to see a change."""
 
@@ -141,7 +140,7 @@ class TorchTrainer:
         model.train()
         self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self._before = {n: _spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
-        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=_LEARNING_RATE)
+        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=1e-5)
 
     @property
     def scale(self) -> float | None:

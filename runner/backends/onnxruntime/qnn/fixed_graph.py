@@ -24,15 +24,12 @@ class FixedGraph:
         self._model = onnx.load_model(path, load_external_data=False)
         self.graph: Any = self._model.graph
         values = (*self.graph.input, *self.graph.value_info, *self.graph.output)
-        self.constants: Mapping[str, Any] = {
-            tensor.name: tensor for tensor in self.graph.initializer
-        }
+        self.constants: Mapping[str, Any] = {t.name: t for t in self.graph.initializer}
         """The initialisers, by name; their numbers are read on demand."""
         self.shapes = {value.name: _fixed_shape(value) for value in values}
         """The shapes of values; None where a size is not recorded."""
-        self.booleans = {
-            value.name for value in values if value.type.tensor_type.elem_type == TensorProto.BOOL
-        }
+        types = {value.name: value.type.tensor_type.elem_type for value in values}
+        self.booleans = {name for name, type_ in types.items() if type_ == TensorProto.BOOL}
 
     def save(self) -> None:
         self._path.write_bytes(self._model.SerializeToString())
