@@ -22,7 +22,6 @@ OPERATOR_CATEGORY = "Node"
 """The category of events that stand for operators."""
 COPIES = ("Memcpy", "Memset")
 """Beginnings of the names of what a GPU does beside kernels."""
-_HEAVIEST = 30
 
 TraceEvent = dict[str, Any]
 """An event of Chrome's trace format; times in microseconds."""
@@ -152,7 +151,7 @@ def _operator_table(events: Iterable[TraceEvent], by: str) -> str:
             key = (about["op_name"], about.get(by, ""))
             durations_by_operator.setdefault(key, []).append(event["dur"])
     total = sum(sum(durations) for durations in durations_by_operator.values()) or 1
-    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:_HEAVIEST]
+    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:30]
     rows = [
         f"{name:<30} {other:<24} {len(durations):>7} {sum(durations):>12.0f} "
         f"{sum(durations) / total:>7.1%}"

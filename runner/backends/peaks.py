@@ -26,7 +26,7 @@ INTEGERS_PER_UNIT = 16
 _LARGEST, _UNSIGNED_ZERO = 64, 128
 """With weights of seven bits two products fit into 16 bits, in which processors without VNNI add
 them up; the zero of unsigned numbers is their middle, as a runtime chooses it for such inputs."""
-_ARENA_BYTES = 64 << 20
+ARENA_BYTES = 64 << 20
 """Least size of a buffer: glibc serves 32 MiB and more by `mmap` and gives them back at once, while
 a smaller one that is freed would change how the model's own buffers are allocated (mallopt(3),
 M_MMAP_THRESHOLD)."""
@@ -53,7 +53,7 @@ def last_integer_rows(threads: int) -> int:
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    least = -(-_ARENA_BYTES // np.dtype(number).itemsize)
+    least = -(-ARENA_BYTES // np.dtype(number).itemsize)
     return np.empty(max(elements, least), number)[:elements]
 
 

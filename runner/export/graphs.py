@@ -49,8 +49,6 @@ _FEWER_TOKENS = 5
 """Tokens by which the other length is shorter: odd, so that no size divides by two."""
 _CALIBRATION = range(100, 108)
 """Added to the job's seed for the queries that give int8 its ranges; the check's are others."""
-_LONGEST = 300
-"""Characters of one message; exporters append programs of thousands of lines."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 Files = Mapping[Part, Path]
@@ -135,7 +133,6 @@ class _Request(NamedTuple):
     """A graph to be exported."""
 
     shape: str
-    """`dynamic`, or the one shape that the graph takes."""
     cell: Cell
     """The sizes to trace the model with."""
     samples: Sequence[Sample]
@@ -308,5 +305,5 @@ def _one_line(error: BaseException) -> Reason:
     if isinstance(error, BenchError):
         return error.reason
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
-    text = lines[0][:_LONGEST] if lines else None
+    text = lines[0][:300] if lines else None  # exporters append programs of thousands of lines
     return reason("raised", kind=type(error).__name__, text=text)

@@ -29,7 +29,6 @@ _ASSIGNMENT = "session.record_ep_graph_assignment_info"
 NO_FALLBACK = "session.disable_cpu_ep_fallback"
 SPINNING = "session.intra_op.allow_spinning"
 _CONTEXT_ENABLE, _CONTEXT_FILE = "ep.context_enable", "ep.context_file_path"
-_ERRORS_ONLY = 3
 _MODES = ("htp_performance_mode", "rpc_control_latency")
 """Options of a device that decide its speed, which a plugin's session does not tell again."""
 
@@ -120,7 +119,7 @@ def session_options(
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = 3  # errors only
     own = {_ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
     for key, value in {**own, **(entries or {})}.items():
         options.add_session_config_entry(key, value)

@@ -34,7 +34,6 @@ _OUT_OF_MEMORY = re.compile(
 )
 """Messages of the plugins for CPU, GPU and NPU, and of the allocator that all of them use."""
 _LOCATION = re.compile(r"Exception from \S+:\d+:")
-_LONGEST = 400
 _HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 """The arithmetic to request; in an int8 model that of operators which are not quantised."""
 _PLACEMENT: Mapping[str, object] = {
@@ -166,7 +165,7 @@ def refusals(action: str) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         # Without the lines of OpenVINO's source that the message names.
-        message = " ".join(_LOCATION.sub("", str(error)).split())[:_LONGEST]
+        message = " ".join(_LOCATION.sub("", str(error)).split())[:400]
         raise Unsupported(reason("openvino_cannot", action=action, error=message)) from error
 
 

@@ -29,9 +29,6 @@ from runner.measure.clock import Clock
 
 __all__ = ["is_out_of_memory", "open_session"]
 
-_MOST_SHAPES = 1 << 16
-"""Torch executes further shapes of a model eagerly without a message; a job has fewer."""
-
 
 class _Compilation(NamedTuple):
     """The work of torch.compile so far, or between two moments."""
@@ -56,7 +53,8 @@ class CompiledSession(TorchSession):
 
     def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
         super().__init__(job, chosen, began_ns)
-        dynamo_config.recompile_limit = dynamo_config.accumulated_recompile_limit = _MOST_SHAPES
+        # Further shapes than these would be executed eagerly without a message.
+        dynamo_config.recompile_limit = dynamo_config.accumulated_recompile_limit = 1 << 16
         dynamo_config.fail_on_recompile_limit_hit = True
         # In place: the model's own methods and signature stay what they are.
         self._model.compile(dynamic=False)

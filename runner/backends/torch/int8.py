@@ -15,10 +15,8 @@ from runner.contract.reasons import reason
 
 _LARGEST = 127
 _LEAST_SCALE = torch.finfo(torch.float32).tiny
-_MULTIPLE = 8
-"""Both sides of the weights must be a multiple of this on CUDA."""
-_FEWEST_ROWS = 17
-"""The inputs that a product on CUDA must have at least."""
+_MULTIPLE, _FEWEST_ROWS = 8, 17
+"""On CUDA sides of the weights are multiples, and products have at least so many rows."""
 
 
 class Int8Linear(torch.nn.Module):

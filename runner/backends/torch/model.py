@@ -22,8 +22,6 @@ from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 
-_WRITTEN_BY = "transformers_version"
-"""The key of a configuration that transformers wrote."""
 _SOURCE = "accelmatrix_weights"
 """The attribute of a model that holds the description of its pretrained weights."""
 _SHOWN = 3
@@ -120,7 +118,7 @@ def _bundled_config(spec: ModelSpec) -> Any:
     """
     options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
-    if _WRITTEN_BY in options or spec.weights != "random":
+    if "transformers_version" in options or spec.weights != "random":
         return config
     usual = type(config)()
     known = {"decoder_start_token_id"}  # every encoder-decoder takes it, few config classes say so

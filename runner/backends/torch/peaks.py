@@ -2,15 +2,13 @@
 
 import torch
 
-from runner.backends.peaks import TILE_ROWS, Kernel, PeakKernels, SizedProduct
+from runner.backends.peaks import ARENA_BYTES, TILE_ROWS, Kernel, PeakKernels, SizedProduct
 from runner.backends.torch.device import Wait
 from runner.backends.torch.int8 import packed_method, quantise, quantise_rows
 
 _LAST_PACKED_ROWS = 1024
 """A quantised layer allocates its outputs at each call, 4 MiB of so many rows. Larger ones are no
 faster, take longer to pack than to multiply, and may change how the model's own are allocated."""
-_LEAST_BYTES = 64 << 20
-"""See the arena of `runner.backends.peaks`."""
 
 
 class TorchPeaks:
@@ -99,7 +97,7 @@ class TorchPeaks:
         return self._buffer(number * size * size, dtype).view(number, size, size).unbind()
 
     def _buffer(self, elements: int, dtype: torch.dtype) -> torch.Tensor:
-        least = _LEAST_BYTES // dtype.itemsize
+        least = ARENA_BYTES // dtype.itemsize
         return torch.empty(max(elements, least), dtype=dtype, device=self._device)[:elements]
 
 

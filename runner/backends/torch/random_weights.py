@@ -22,7 +22,7 @@ _STRIDE = 7919
 _SPREAD = 0.25
 """Deviation of norms' weights around 1, and of all biases around 0: large enough that one that is
 lost shows beside the rounding of int8, small enough that no norm's weight is 0."""
-_TEMPERATURE = math.log(1 / 0.07)
+_TEMPERATURE = math.log(1 / 0.07)  # with which contrastive models start training
 _CONSTANTS: Mapping[str, float] = {
     "logit_scale": _TEMPERATURE,
     "logit_scale_a": _TEMPERATURE,

@@ -25,9 +25,8 @@ from runner.backends.onnxruntime_web.browser import (
     is_alive,
     started_browser,
 )
-from runner.backends.onnxruntime_web.page import PageError, PageLimits, WebPage
+from runner.backends.onnxruntime_web.page import PageError, PageLimits, PageServer, WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, graph_refusal
-from runner.backends.onnxruntime_web.server import PageServer
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits

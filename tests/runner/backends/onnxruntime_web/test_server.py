@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from runner.backends.onnxruntime_web.server import PageServer
+from runner.backends.onnxruntime_web.page import PageServer
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def ask(url: str, method: str = "GET", body: bytes = b"") -> http.client.HTTPRes
 
 def test_nothing_else_is_served(server: PageServer) -> None:
     outside = "/runtime/..%2f..%2fetc%2fpasswd"
-    for path in ("/page/../server.py", "/page/", "/files/1", "/arrays/1", outside):
+    for path in ("/page/../page.py", "/page/", "/files/1", "/arrays/1", outside):
         assert ask(f"{server.url}{path}").status == 404, path
 
 
