@@ -1,8 +1,7 @@
 """Kernels whose speed is a device's roof: a product of matrices and a copy, by the runtime itself.
 
-A model can be no faster than the products it consists of, nor than the memory behind them
-(Williams, Waterman and Patterson 2009). Each runtime brings what it multiplies with itself, so no
-runtime needs another's library, and the view of results takes the best that any of them reached.
+A model can be no faster than its products and the memory behind them (Williams, Waterman and
+Patterson 2009). The view of results takes the best that any runtime reached by its own kernels.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Export a forward pass as one ONNX file, or as one for each part of the model."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,7 +124,15 @@ def split_model(model: torch.nn.Module, tensors: Tensors) -> tuple[_Part, ...]:
 
 
 def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
-    programs = dict(_programs(*build_model(subject, strategy)))
+    """Write a file for each part, traced with the outputs of those before it."""
+    model, tensors = build_model(subject, strategy)
+    known: dict[str, Any] = dict(tensors)
+    programs: dict[Part, onnx_ir.Model] = {}
+    for part, module, takes in split_model(model, tensors):
+        arguments = {name: known[name] for name in takes if name in known}
+        programs[part] = trace_model(module, arguments, None)
+        with torch.no_grad():
+            known |= module(**arguments)
     wanted = set(subject.outputs)  # and the inputs of later parts
     for program in reversed(programs.values()):
         keep_outputs(program, wanted)
@@ -133,15 +141,6 @@ def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> d
     models = {files[part]: program for part, program in programs.items()}
     save_sharing(models, folder / f"{next(iter(models)).name}{PART_WEIGHTS_SUFFIX}")
     return files
-
-
-def _programs(model: torch.nn.Module, tensors: Tensors) -> Iterator[tuple[Part, onnx_ir.Model]]:
-    known: dict[str, Any] = dict(tensors)
-    for part, module, takes in split_model(model, tensors):
-        arguments = {name: known[name] for name in takes if name in known}
-        yield part, trace_model(module, arguments, None)
-        with torch.no_grad():
-            known |= module(**arguments)
 
 
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:

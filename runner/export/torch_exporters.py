@@ -1,12 +1,9 @@
 """Strategies of exporting a torch model, its patches, and its export to one ONNX file.
 
-Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the
-grid is known, and so is all that follows from it: the patches' positions and bounds within the
-vision tower, and the tokens' positions in the language model. The rest is traced as one graph.
-LLaVA models crop by `image_sizes`, which can be traced if they are numbers.
-
-T5 sorts distances of tokens into buckets by a logarithm. A runtime computes that in the cell's
-precision, and in bf16 some distances fall into the bucket beside: a table has no such step.
+Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace: for one shape the
+grid is known, with the patches' positions and bounds and the tokens' positions that follow from it.
+LLaVA models crop by `image_sizes`, which can be traced if they are numbers. T5 sorts distances by a
+logarithm, by which a runtime in bf16 puts some into the bucket beside: a table has no such step.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -85,7 +85,6 @@ class BoundPart:
         self._binding.synchronize_inputs()
 
     def __call__(self, given: OrtValues) -> dict[str, Any]:
-        """Execute and wait for the device."""
         outputs = self.execute(given)
         self._binding.synchronize_outputs()
         return outputs

@@ -158,7 +158,14 @@ class WebSession(GraphSession):
         """Load the graph again in a page whose runtime logs where it places nodes."""
         del iteration
         outcome = observe(query)
-        placement = self._placement()
+        browser, threads = self._opened().browser, self._asked_threads
+        page = WebPage(browser, self._backend, threads, verbose=True, limits=self._limits)
+        with closing(page):
+            graph = self._load(page, self._bound_cell)
+            if graph.makes_sessions_late:
+                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
+                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
+            placement = NodePlacement(page.log)
         proof = placement.proof(self._backend)
         facts = self._opened().facts
         adapter = facts.get("adapter") or facts.get("context") or {}
@@ -228,16 +235,6 @@ class WebSession(GraphSession):
         feeds = forward_pass(graph, self._job.model, inputs)[1]
         self._bound_cell = cell
         return WebGraph(page, self._backend, graph, folder, feeds)
-
-    def _placement(self) -> NodePlacement:
-        browser, threads = self._opened().browser, self._asked_threads
-        page = WebPage(browser, self._backend, threads, verbose=True, limits=self._limits)
-        with closing(page):
-            graph = self._load(page, self._bound_cell)
-            if graph.makes_sessions_late:
-                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
-                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
-            return NodePlacement(page.log)
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> WebSession:

@@ -1,8 +1,7 @@
 """Install the browser and ONNX Runtime Web: `python install.py`, standard library and brotli only.
 
 The versions stand in `package-lock.json` beside this file, in npm's own format, with the hash of
-each archive, which is compared before anything of it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names
-a mirror. npm itself is not needed: neither package has code to execute, nor needs another one.
+each archive, which is compared before it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names a mirror.
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
 import gc
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,20 +88,18 @@ def calibration(
     last = list(models)[-1]
     compiled = {name: make(model) for name, model in models.items() if name != last}
 
-    def call(name: Part) -> Callable[[Inputs], Inputs]:
-        def record(inputs: Inputs) -> Inputs:
-            samples[name].append(inputs)
-            if name == last:
-                return {}
-            given = compiled[name](dict(inputs))
-            return {output: given[output] for output in graph.parts[name].outputs}
+    def record(name: Part, inputs: Inputs) -> Inputs:
+        samples[name].append(inputs)
+        if name == last:
+            return {}
+        given = compiled[name](dict(inputs))
+        return {output: given[output] for output in graph.parts[name].outputs}
 
-        return record
-
+    calls = {name: partial(record, name) for name in models}
     single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
     seeds = range(job.weights_seed + _SEED_OFFSET, job.weights_seed + _SEED_OFFSET + _SAMPLES)
     for inputs in calibration_queries(job.model, single, seeds):
-        run_parts(graph.takes, {name: call(name) for name in models}, inputs)
+        run_parts(graph.takes, calls, inputs)
     return samples
 
 
@@ -181,9 +180,23 @@ class OpenVINOGraph:
     def query(self, inputs: Inputs) -> GraphQuery:
         """The forward pass over these inputs; the part that fills a cache computes one as well."""
         executed, feeds = forward_pass(self.graph, self._spec, inputs)
-        dynamic = self._dynamic() if self.graph.content == "generation" else {}
+        generates = self.graph.content == "generation"
+        dynamic = self._dynamic() if generates else {}
         idle = [part.compiled for name, part in dynamic.items() if name not in executed.parts]
-        return self._query(executed, feeds, idle)
+        requests: list[PartRequest] = []
+
+        def bind(name: Part, slots: Mapping[str, Slot]) -> dict[str, Slot]:
+            shapes = ((key, slot.shape.to_string()) for key, slot in slots.items())
+            request = self._compiled(name, () if generates else tuple(shapes)).request()
+            request.renew_outputs()
+            request.read(slots)
+            requests.append(request)
+            return request.outputs(executed.parts[name].outputs)
+
+        slots = {name: to_slot(array) for name, array in feeds.items()}
+        calls = {name: partial(bind, name) for name in executed.parts}
+        outputs = run_parts(executed.takes, calls, slots)
+        return GraphQuery(requests, outputs, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
         executors = {}
@@ -192,27 +205,6 @@ class OpenVINOGraph:
             requests = [part.request() for _ in range(1 if name == "prefill" else 2)]
             executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
         return executors
-
-    def _query(
-        self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
-    ) -> GraphQuery:
-        requests: list[PartRequest] = []
-
-        def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
-            def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
-                fixed = [(key, slot.shape.to_string()) for key, slot in slots.items()]
-                generates = self.graph.content == "generation"
-                request = self._compiled(name, () if generates else tuple(fixed)).request()
-                request.renew_outputs()
-                request.read(slots)
-                requests.append(request)
-                return request.outputs(graph.parts[name].outputs)
-
-            return bind
-
-        slots = {name: to_slot(array) for name, array in inputs.items()}
-        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
-        return GraphQuery(requests, outputs, idle)
 
     def _dynamic(self) -> dict[Part, CompiledPart]:
         return {name: self._compiled(name, ()) for name in self.graph.parts}

@@ -114,7 +114,6 @@ class GraphQuery:
         return (*(request.compiled for request in self.requests), *self._idle)
 
     def __call__(self) -> Mapping[str, Slot]:
-        """Execute; a request holds its outputs until the next call."""
         for request in self.requests:
             request()
         return self._outputs

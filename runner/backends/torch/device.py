@@ -181,7 +181,6 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
 
 
 def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[str, str]) -> int:
-    """The index of the GPU that the user chose by index or UUID, else the first."""
     chosen = chosen_device(backend, environment)
     if chosen is None:
         return 0

@@ -1,9 +1,8 @@
 """Seeded random weights that let every part of a model matter.
 
-A model whose sub-layers add little to the residual stream would hide what a kernel does wrong in
-them. So every product keeps its signal's size (LeCun and others 1998; He and others 2015), and no
-parameter has a value at which leaving it out would change nothing: norms scale and shift, biases
-are not 0, tables of positions are as large as those of tokens.
+Every product keeps its signal's size (LeCun and others 1998; He and others 2015), or sub-layers
+would hide what a kernel does wrong in them; and no parameter has a value at which leaving it out
+would change nothing: norms scale and shift, biases are not 0, positions weigh as much as tokens.
 """
 
 import math
@@ -90,7 +89,6 @@ def distributions(model: torch.nn.Module) -> dict[int, Normal]:
 
 
 def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> Iterator[Normal]:
-    """The distribution of a module's own parameter; nothing if it is the unit one."""
     if "norm" in type(module).__name__.lower() and name in {"weight", "bias"}:
         biased = getattr(module, "bias", None) is not None
         weight = _NORM_WEIGHT if biased else _LONE_NORM_WEIGHT

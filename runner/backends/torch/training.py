@@ -1,7 +1,6 @@
 """Training steps with separate times for forward pass, loss, backward pass and optimizer.
 
-Precisions below fp32 are torch's automatic mixed precision unless the cell says `pure`: products in
-that precision under autocast, beside parameters, gradients and moments in fp32.
+Precisions below fp32 are torch's autocast beside parameters in fp32, unless the cell says `pure`.
 """
 
 import inspect
