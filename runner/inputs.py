@@ -126,10 +126,7 @@ def _rows(draw: _Draw, spec: TensorSpec) -> _Array:
 
 
 def _normal(draw: _Draw, spec: TensorSpec) -> _Array:
-    """Normal noise; of an image, frame or spectrum each quarter is bright or dark besides.
-
-    Networks average over positions, so that noise alone would make all samples look alike to them.
-    """
+    """Normal noise, in quarters that are bright or dark: networks would average noise alone."""
     shape = draw.shape(spec)
     noise = draw.generator.standard_normal(shape, dtype=np.float32)
     if len(shape) < 3:  # a spectrum with its batch has so many dimensions, an image more

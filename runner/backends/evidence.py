@@ -29,12 +29,10 @@ TraceEvent = dict[str, Any]
 
 @dataclass(frozen=True)
 class Observation(Generic[_Outputs]):
-    """The outcome of one call."""
+    """The outcome of one call: outputs, or the error that it raised."""
 
     outputs: _Outputs | None
-    """None if it raised."""
     error: str | None
-    """None if it returned."""
     wall_s: float
     cpu_time_s: float
 

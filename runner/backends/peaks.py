@@ -18,8 +18,7 @@ SizedProduct = Callable[[int], Kernel | None]
 """The same; None where the runtime would compute the product in other numbers than the cell's."""
 
 TILE_ROWS = 64
-"""Rows of random numbers that a matrix repeats: to draw all of it would take longer than to
-multiply."""
+"""Random rows that a matrix repeats, as to draw all would take longer than to multiply."""
 INTEGERS_PER_UNIT = 16
 """Whole numbers are normal ones times this, so that four deviations fit into seven bits."""
 _LARGEST, _UNSIGNED_ZERO = 64, 128

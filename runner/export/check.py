@@ -37,8 +37,7 @@ _TOLERATED_AS: Mapping[NumberFormat, Precision] = {
     "uint8_dynamic": "int8",
     "int8_qdq": "int8",
 }
-"""The precision whose tolerance counts for a file of that number format: a graph is allowed as much
-as a session later."""
+"""The precision by whose tolerance a file is judged, as its sessions are later."""
 _CRASHING = ("NchwcTransformer",)
 """Passes of ONNX Runtime's optimiser that end the process: in 1.31.1 this one, which lays out
 convolutions, on GPT-2 in fp16 with a cache. A check can do without."""

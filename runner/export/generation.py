@@ -79,9 +79,7 @@ def prefill_call(
     tensors: Mapping[str, torch.Tensor],
     shapes: Mapping[str, Any] | None,
 ) -> ModelCall:
-    """The call that fills a cache; without shapes only the positions of wanted logits vary, or a
-    decoder's tokens behind an encoder.
-    """
+    """The call that fills a cache; without shapes sizes are fixed, but for those of generation."""
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
         if shapes is not None:

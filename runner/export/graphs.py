@@ -64,8 +64,7 @@ class GraphExport:
     write: Callable[[ExportSubject, Strategy, Path], Files]
     """Writes the files into a folder by a strategy; raises whatever an exporter raises."""
     difference: Callable[[ModelSpec, Files, Sequence[Sample], NumberFormat], float]
-    """The largest relative difference between the files and torch on these samples; raises
-    `WrongExport` if it is larger than the number format allows."""
+    """The largest relative difference from torch; raises `WrongExport` beyond the tolerance."""
 
 
 def export_graphs(
@@ -78,8 +77,7 @@ def export_graphs(
 ) -> None:
     """Leave in the folder a graph, or the reason why there is none, for every shape of the job.
 
-    Graphs that are intact, there or among those present, are not made again. QNN takes no shape
-    that varies, so the files quantised for it are made for each.
+    Intact graphs are not made again. QNN takes no shape that varies.
     """
     exporter = _Exporter(job, export, folder, progress, clock, present)
     shapes = job_shapes(job)
@@ -130,13 +128,11 @@ def _other(allowed: AxisRange | None, value: int | None) -> int | None:
 
 
 class _Request(NamedTuple):
-    """A graph to be exported."""
+    """A graph to be exported, the sizes to trace it with, and queries to check it with."""
 
     shape: str
     cell: Cell
-    """The sizes to trace the model with."""
     samples: Sequence[Sample]
-    """Queries whose outputs must be torch's."""
 
 
 @dataclass(frozen=True)
@@ -237,8 +233,7 @@ class _Exporter:
 def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
     """Let `make` write the files of a graph into a temporary folder, then rename it.
 
-    Errors of `make` pass through, and leave nothing behind. A process that is killed leaves an
-    unfinished folder, which is never read and which the next export removes.
+    A killed process leaves an unfinished folder, which the next export removes.
     """
     with _unfinished(folder, shape) as files:
         graph = make(files)

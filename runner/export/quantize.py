@@ -137,9 +137,8 @@ def _check_counts(quantised: int, source: Path, kinds: Collection[str]) -> tuple
     total = sum(node.op_type in kinds for node in _nodes(_graph(source)))
     if total and not quantised:
         names = ", ".join(sorted(kinds))
-        raise Unsupported(
-            reason("int8_no_constant_weights", graph=source.name, products=total, kinds=names)
-        )
+        facts = {"graph": source.name, "products": total, "kinds": names}
+        raise Unsupported(reason("int8_no_constant_weights", **facts))
     return quantised, total
 
 

@@ -51,10 +51,7 @@ class SessionFacts:
 def prove(
     query: Query, device: OnnxDevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report where its values and the nodes of all parts lie.
-
-    `look` looks at the kernels of an accelerator; a simulator's times say nothing.
-    """
+    """Run the query once; report where values and all nodes lie, and an accelerator's kernels."""
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
     outcome = observe(query)

@@ -34,10 +34,7 @@ _IR_VERSION, _OPSET = 8, 13
 
 
 def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKernels | None:
-    """The kernels on a device that need not compile them; None on a simulator.
-
-    In int8 ONNX Runtime's CUDA provider takes no unsigned inputs, so the CPU's would stand in.
-    """
+    """The kernels on a device that need not compile them; None on a simulator."""
     if device.is_simulated:
         return None
     if device.compiles:
@@ -49,6 +46,7 @@ def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKe
     method = f"ONNX Runtime's MatMul and Neg in {factors}"
     if quantised:
         method = f"ONNX Runtime's {operator} of {factors}, Neg in {maker.copied.__name__}"
+    # ONNX Runtime's CUDA provider takes no unsigned inputs: the CPU's product would stand in.
     here = not (quantised and device.is_accelerator)
     return PeakKernels(
         method=method,

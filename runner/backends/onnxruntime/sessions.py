@@ -56,9 +56,8 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
     except _LATER as error:
         if not device.compiles or is_out_of_memory(error):
             raise
-        raise Unsupported(
-            reason("device_refuses_graph", device=device.name, error=_one_line(error))
-        ) from error
+        facts = {"device": device.name, "error": _one_line(error)}
+        raise Unsupported(reason("device_refuses_graph", **facts)) from error
     # A provider that fails when it is created leaves a session that executes all on the CPU.
     providers = session.get_providers()
     if device.provider not in providers:

@@ -39,8 +39,7 @@ from runner.contract.web.pages import (
 from runner.measure.clock import monotonic
 
 _SHARE = 0.9
-"""Share of a cell's time limit that one call may take, so that the runner says itself which one
-was never answered; what takes longer altogether the launcher ends."""
+"""Share of a cell's time limit that one call may take, so that the runner names that call."""
 _ENDED = ("crashed", "closed", "GPU device was lost")
 """Words of errors after which a page answers no more."""
 _STUCK = "no other provider may take the rest"

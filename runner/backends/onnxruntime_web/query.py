@@ -35,12 +35,10 @@ _FixedSizes = Literal[
 ]
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 _SLICE_MS = 500
-"""The page is asked for iterations of about so much time at once, so that the way to it and back
-takes little of a cell's time."""
+"""Time of iterations that the page is asked for at once; the way to it takes little of it."""
 SILENT_AFTER_S = 30
 _LONGEST = 100
-"""A page in which iterations have ended is silent after so many seconds, and so many times as long
-as the longest of them took."""
+"""A page is silent after so many seconds, and so many times as long as its longest iteration."""
 
 
 class WebGraph:

@@ -20,8 +20,7 @@ from runner.measure.clock import monotonic
 
 _AUTO = "AUTO"
 _PREFERRED = ("GPU", "CPU")
-"""The order in which OpenVINO's own AUTO goes through types of devices; an NPU is taken only by
-name, as there."""
+"""OpenVINO's own order of types of devices in AUTO; an NPU is taken only by name."""
 _PCI_KEYS = ("domain", "bus", "device", "function")
 _PCI_PART = re.compile(r"(domain|bus|device|function)\W+(0x[0-9a-f]+|\d+)")
 """A part of `{domain: 0 bus: 3 device: 0x0 function: 0}`, as OpenVINO writes its PCIInfo."""
@@ -200,9 +199,7 @@ class Compiler:
         return compiled
 
     def cached_ns(self, models: Sequence[ov.Model], weights_bytes: int) -> int | None:
-        """Nanoseconds to compile these models from a cache in the temporary folder; None if it has
-        no room, or the device does not load what it wrote.
-        """
+        """Nanoseconds to compile from a cache in the temporary folder; None if that fails."""
         with tempfile.TemporaryDirectory() as folder:
             if 2 * weights_bytes > disk_usage(folder).free:
                 return None

@@ -19,8 +19,7 @@ from runner.backends.peaks import (
 from runner.contract.cell import Precision
 
 _LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
-"""The grid of int8 inputs: steps of 1/32 from -3.5 on. It is not symmetric, as NNCF's preset mixed
-has it, so that inputs become uint8 with a zero point."""
+"""The grid of int8 inputs in steps of 1/32, not symmetric, as NNCF's preset mixed has it."""
 
 
 def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> PeakKernels:

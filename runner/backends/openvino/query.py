@@ -56,10 +56,7 @@ class PartRequest:
         }
 
     def renew_outputs(self) -> None:
-        """Write outputs into new memory in each call, as the other runtimes do.
-
-        Accelerators keep theirs: they write faster into memory of their own.
-        """
+        """Write outputs into new memory in each call, unless an accelerator has its own."""
         if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
             return
         # An output that is an input shares its memory: other memory would hide what was given.

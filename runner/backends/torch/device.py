@@ -86,7 +86,6 @@ class TorchDevice:
     """A device that was found, and the options that were set for it."""
 
     device: torch.device
-    """As torch calls it, with its index where there may be several."""
     name: str
     uuid: str | None = None
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""

@@ -106,9 +106,8 @@ def _pretrained_config(spec: ModelSpec) -> Any:
     for name, value in spec.config.items():
         actual = getattr(config, name, value)
         if type(value) is int and actual != value:
-            raise Unsupported(
-                reason("config_differs", model=spec.name, key=name, actual=actual, wanted=value)
-            )
+            facts = {"model": spec.name, "key": name, "actual": actual, "wanted": value}
+            raise Unsupported(reason("config_differs", **facts))
     return config
 
 

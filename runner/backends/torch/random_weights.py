@@ -14,8 +14,7 @@ import torch
 from transformers.pytorch_utils import Conv1D
 
 _POOL_SIZE = 4_194_301
-"""A prime, so that no two rows of a table or matrix that needs the pool several times are equal:
-equal rows of an embedding would make tokens that no logits tell apart."""
+"""A prime, so that no two rows of a table are equal: no logits would tell their tokens apart."""
 _STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 _SPREAD = 0.25
@@ -102,10 +101,10 @@ def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> I
 
 
 def _fill_frozen_norms(model: torch.nn.Module, pool: torch.Tensor) -> None:
-    """A frozen norm's buffers are copies of parameters that no initialiser has seen.
+    """Fill a frozen norm's buffers, which copy parameters that no initialiser has seen.
 
-    They normalise nothing, so they make up for what the rectifier behind each takes (He and others
-    2015), and shift less: else all images would look alike behind some layers.
+    They normalise nothing, so they make up for what the rectifier behind each takes, and shift
+    less.
     """
     for module in model.modules():
         if "frozen" in type(module).__name__.lower():

@@ -99,8 +99,7 @@ def find_criterion(model: Any, outputs: Any, labels: torch.Tensor) -> Criterion 
 def _candidates(model: Any) -> Iterator[Criterion]:
     """The model's own loss function as its forward pass may call it; then plain cross entropy.
 
-    Own functions take (logits, labels, vocab_size) or (labels, pooled_logits, config), see
-    `transformers.loss.loss_utils`. T5 has one but does not use it: it would shift the labels.
+    Both of `transformers.loss.loss_utils`' signatures; T5 has one, and does not use it.
     """
     own = model.loss_function
     parameters = inspect.signature(own).parameters
@@ -186,8 +185,7 @@ class TorchTrainer:
     def untaught(self) -> tuple[str, ...]:
         """The parameters of layers in which each gradient so far was 0, which decay alone changed.
 
-        One parameter may well have none: the first attention of DETR's decoder multiplies zeros,
-        and a sharp softmax of bf16 leaves its queries and keys nothing.
+        One alone may well have none: DETR's first attention of the decoder multiplies zeros.
         """
         names = list(self._changes())
         taught = {_layer(name) for name in names if self._squares(name).any()}

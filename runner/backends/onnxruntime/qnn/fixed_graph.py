@@ -12,8 +12,7 @@ from onnx import TensorProto, numpy_helper
 
 _WEIGHTS_FILE = "session.optimized_model_external_initializers_file_name"
 _DISABLED_PASSES = ("MatMulAddFusion",)
-"""Passes left to the session that executes: where this one has run before, it fails on the names
-that it gave then."""
+"""A pass left to the session that executes: there it fails on the names that it gave here."""
 
 
 class FixedGraph:

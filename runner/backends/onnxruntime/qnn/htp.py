@@ -31,8 +31,7 @@ QNN = "QNNExecutionProvider"
 SIMULATOR = "HTP simulator"
 _HTP, _SYSTEM = "QnnHtp", "QnnSystem"
 _SIMULATED_SOC = "60"
-"""Snapdragon X Elite, in QNN's numbering of its chips. Without a chip the simulator computes in
-fp32, and most graphs cannot be compiled."""
+"""Snapdragon X Elite in QNN's numbering; without a chip the simulator computes in fp32."""
 _AT_FULL_SPEED = {"htp_performance_mode": "burst", "rpc_control_latency": "100"}
 """The plugin's default lets the HTP save power. `burst` asks for its highest clock and voltage, the
 latency, in microseconds, keeps processor and HTP from sleeping between two calls (ONNX Runtime, QNN
