@@ -73,14 +73,6 @@ def test_a_claim_of_another_device_than_openvino_took_is_contradicted(query: Gra
     assert (evidence["claimed"], evidence["execution_devices"]) == ("GPU", "CPU")
 
 
-def test_auto_that_fell_to_the_cpu_contradicts_a_gpu() -> None:
-    compiled = ov.Core().compile_model(doubling(), "AUTO", {"INFERENCE_NUM_THREADS": 1})
-    executed = [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
-    assert executed
-    assert judge_devices("NPU.5", executed, outputs=1, failed=False) == "contradicted"
-    assert judge_devices(executed[0], executed, outputs=1, failed=False) == "proven"
-
-
 @pytest.mark.parametrize(
     ("devices", "proof"),
     [
