@@ -68,7 +68,6 @@ def part(places: str, cache: tuple[str, str] | None, choice: str = "ArgMax") -> 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[Part, Path]:
-    """Both parts of a decoder that counts."""
     models: dict[Part, onnx.ModelProto] = {
         "prefill": part("logits_to_keep", None),
         "decode": part("first", (f"input.{KEYS}", f"output.{KEYS}")),

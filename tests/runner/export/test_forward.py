@@ -45,14 +45,12 @@ def export(job: Job, folder: Path, how: GraphExport = EXPORT) -> None:
 
 
 def exported(model: ModelSpec, folder: Path, shape: str, **changes: object) -> Graph:
-    """The graph of that shape, after an export for one cell of the size of verification."""
     cell = fixed_cell(a_job([torch_cell(model, runtime="onnxruntime", **changes)], model))
     export(a_job([cell], model), folder)
     return read_graph(folder / shape)
 
 
 def one_layer(model: ModelSpec) -> ModelSpec:
-    """T5 whose encoder and decoder have one layer each."""
     return model.model_copy(update={"config": {**model.config, "num_layers": 1}})
 
 
@@ -132,7 +130,6 @@ def not_whole(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files
 
 
 def job_of(model: ModelSpec, **changes: Any) -> Job:
-    """One cell of the size of verification; the graph has the model's name."""
     cell = torch_cell(model, **{"runtime": "onnxruntime", **changes})
     fixed = fixed_cell(a_job([cell], model)).model_copy(update={"new_tokens": None})
     return a_job([fixed], model).model_copy(update={"graph": model.name, "purpose": "verify"})

@@ -134,7 +134,6 @@ ROUNDING = 1e-5
 """Relative difference that sums in another order may make of so small a model."""
 BYTES = 4
 GIVEN = {"logits", "next_tokens"}
-"""What each part gives beside caches."""
 
 
 def exported(job: Job, prepared: PreparedGraphs) -> tuple[Graph, Path]:
@@ -149,7 +148,6 @@ def without_caches(part: GraphPart) -> tuple[set[str], set[str]]:
 
 
 def difference(folder: Path, sample: Sample, model: ModelSpec) -> float:
-    """From torch, of the files in that folder."""
     return EXPORT.difference(model, files_in(folder), [sample], "fp32")
 
 

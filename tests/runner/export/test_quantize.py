@@ -133,7 +133,6 @@ def in_a_branch() -> onnx.ModelProto:
 
 
 def mixed() -> onnx.ModelProto:
-    """The layer, and a product of two activations behind it."""
     model = layer(rows=GRAPH_WIDTH, result="hidden")
     model.graph.node.append(helper.make_node("MatMul", ["hidden", "hidden"], ["logits"]))
     model.graph.output[0].name = "logits"

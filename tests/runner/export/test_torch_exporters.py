@@ -22,7 +22,6 @@ from tests.support.tiny_models import torch_cell
 
 
 def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, Any]:
-    """All that the parts take and give."""
     known: dict[str, Any] = dict(tensors)
     for _, module, takes in split_model(model, tensors):
         known |= module(**{name: known[name] for name in takes if name in known})

@@ -45,7 +45,6 @@ def test_the_places_of_images_are_those_of_transformers(name: str) -> None:
 
 
 def a_graph(**parts: tuple[tuple[str, ...], tuple[str, ...]]) -> Graph:
-    """A graph for forward passes whose parts take and give these names."""
     created: dict[Part, GraphPart] = {
         name: GraphPart(file="x.onnx", sha256="0", size_bytes=1, inputs=takes, outputs=gives)
         for name, (takes, gives) in parts.items()  # type: ignore[misc]

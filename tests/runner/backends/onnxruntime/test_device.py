@@ -49,7 +49,6 @@ UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
 
 
 def library_with(*providers: str) -> Any:
-    """The package onnxruntime, as far as it is used before a session is created."""
     return Mock(get_available_providers=lambda: list(providers))
 
 
@@ -200,7 +199,6 @@ def broad_layer() -> ModelProto:
 
 
 def measured(folder: Path, *cells: Cell) -> list[Record]:
-    """The records of these cells in one job of a runner, whose graphs lie in the folder."""
     out = folder / "-".join(str(cell.batch_size) for cell in cells)
     out.mkdir()
     job = out / "job.json"

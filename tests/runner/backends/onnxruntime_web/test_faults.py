@@ -46,7 +46,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 Kind = Literal["browser", "renderer", "gpu-process"]
 SECONDS = 1.5
-"""The limit of a call that is never answered."""
 PATIENCE = 90
 """That of one which ends by itself, so that a busy machine has the time to notice it."""
 HANG = "() => { window.runner.hang = () => new Promise(() => {}); }"
@@ -55,7 +54,6 @@ DEVICE = "(async () => (await navigator.gpu.requestAdapter()).requestDevice())()
 
 
 struck: list[psutil.Process] = []
-"""The processes of the browser that a fault happened to."""
 
 
 @pytest.fixture
@@ -183,15 +181,12 @@ def test_a_page_without_isolation_is_refused(temporary: Path) -> None:
 
 
 class StrikingProgress(KeptProgress):
-    """Progress that lets a fault happen as the first cell enters a phase."""
-
     def __init__(self, folder: Path, kind: Kind, how: signal.Signals) -> None:
         super().__init__()
         self._fault = (folder, kind, how)
         self._has_struck = False
 
     def phase(self, phase: Phase, cell_id: str | None = None) -> None:
-        """Note it, and strike."""
         super().phase(phase, cell_id)
         if phase == "steady" and not self._has_struck:
             self._has_struck = True
@@ -199,13 +194,11 @@ class StrikingProgress(KeptProgress):
 
 
 def web_job(backend: Backend = "wasm", **limits: float) -> Job:
-    """A job of two shapes in a browser."""
     cells = [onnx_cell(size, backend=backend, runtime="onnxruntime_web") for size in (1, 3)]
     return onnx_job(*cells, limits=Limits(**limits))
 
 
 def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelProto) -> list[Record]:
-    """The job's records, after it has been executed here."""
     save_graph(folder, {"forward": graph})
     out = folder / "out"
     out.mkdir()

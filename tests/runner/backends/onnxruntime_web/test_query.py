@@ -39,13 +39,10 @@ TAKE_NOTED = "() => window.noted.splice(0)"
 
 
 class Generation(NamedTuple):
-    """A generator and the page that it lies in."""
-
     generate: WebGenerator
     tab: Page
 
     def steps(self) -> list[dict[str, str]]:
-        """The memory of each output of each step since the last call."""
         steps: list[dict[str, str]] = self.tab.evaluate(TAKE_NOTED)
         return steps
 

@@ -56,7 +56,6 @@ def x(rows: int) -> Inputs:
 
 
 def expected(inputs: Inputs) -> Any:
-    """The outputs of `layer`."""
     weights = np.random.default_rng(0).standard_normal((WIDTH, WIDTH)).astype(np.float32)
     return np.maximum(inputs["x"] @ weights, 0)
 

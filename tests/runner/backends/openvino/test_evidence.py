@@ -42,8 +42,6 @@ def query(session: OpenVINOSession) -> GraphQuery:
 
 
 class CompiledElsewhere(FakeCompiled):
-    """A compiled model that says where it executes."""
-
     def __init__(self, *devices: str) -> None:
         super().__init__(EXECUTION_DEVICES=list(devices), INFERENCE_PRECISION_HINT=ov.Type.f32)
 

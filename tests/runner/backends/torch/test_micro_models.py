@@ -33,7 +33,6 @@ GENERATING = {
 }
 LARGEST = 130_000_000
 KEPT = ("bert", "gpt2", "vit")
-"""The architectures that every gate tries in a real size."""
 every_micro = pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
 
 
