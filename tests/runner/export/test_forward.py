@@ -95,7 +95,6 @@ def test_other_numbers_are_as_exact_as_they_can_be(
     assert ROUNDING < graph.difference_relative < most
 
 
-@pytest.mark.slow
 def test_ranges_that_calibration_finds_hold_the_mask_of_padding(tmp_path: Path) -> None:
     changes = {"backend": "qnn", "precision": "int8"}
     graph = exported(find("bert-micro"), tmp_path, "b2-s32", **changes)

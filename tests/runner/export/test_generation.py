@@ -62,20 +62,14 @@ def prefill(model: ModelSpec, shapes: Mapping[str, Any] | None = None) -> ModelC
     return prefill_call(model, module, tensors, shapes)
 
 
-def test_a_decoder_is_asked_for_some_logits_and_gets_no_mask() -> None:
+def test_a_decoder_is_asked_for_some_logits_and_gets_no_mask_nor_known_places() -> None:
     given = traced_inputs(tiny_decoder(), inputs_of(tiny_decoder()))
     assert set(given) == {"input_ids", "position_ids", "logits_to_keep"}
     assert given["logits_to_keep"].tolist() == list(range(1, 32))
-
-
-def test_an_encoder_decoder_gets_what_its_forward_pass_gets() -> None:
+    constant = find("qwen2-vl-micro")
+    assert "position_ids" not in traced_inputs(constant, inputs_of(constant))
     inputs = inputs_of(tiny_encoder_decoder())
     assert traced_inputs(tiny_encoder_decoder(), inputs) is inputs
-
-
-def test_where_the_geometry_becomes_constant_places_do_too() -> None:
-    model = find("qwen2-vl-micro")
-    assert "position_ids" not in traced_inputs(model, inputs_of(model))
 
 
 def test_without_shapes_only_the_logits_that_are_wanted_may_vary() -> None:

@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime beyond what every runtime promises, and queries and executors."""
+"""The ONNX Runtime backend and its sessions."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
-from runner.backends.onnxruntime.device import cpu_device
+from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
 from runner.backends.onnxruntime.query import (
     _EMPTY_GRAPH,
     OnnxExecutor,
@@ -20,7 +21,16 @@ from runner.backends.onnxruntime.query import (
     to_host,
     with_copies,
 )
-from runner.backends.onnxruntime.sessions import OnnxGraph
+from runner.backends.onnxruntime.sessions import (
+    NO_FALLBACK,
+    SPINNING,
+    OnnxGraph,
+    create_session,
+    is_out_of_memory,
+    recorded_options,
+    session_options,
+)
+from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import Graph
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import (
@@ -34,6 +44,7 @@ from tests.support.onnx_graphs import (
     perceptron,
     save_graph,
 )
+from tests.support.words import raises_words
 
 TWO = onnx_job(onnx_cell(1), onnx_cell(3))
 
@@ -154,3 +165,64 @@ def test_the_empty_query_hands_its_input_on_by_a_file_that_onnx_writes() -> None
     query: Any = empty_query()
     assert query()["y"].numpy() == 1
     assert query()["y"].numpy() == 1
+
+
+LAYER = layer().SerializeToString()
+GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
+says_so = pytest.mark.filterwarnings("ignore:Specified provider")
+
+
+def lenient(fallback: bool) -> onnxruntime.SessionOptions:
+    return session_options(1, fallback=fallback)
+
+
+def test_every_option_that_decides_how_a_session_executes_is_recorded() -> None:
+    device = cpu_device()
+    session = create_session(LAYER, device, lambda fallback: session_options(2, fallback=fallback))
+    recorded = recorded_options([session], device)
+    assert recorded == {
+        "providers": '{"CPUExecutionProvider": {}}',
+        "intra_op_num_threads": "2",
+        "inter_op_num_threads": "1",
+        "execution_mode": "ORT_SEQUENTIAL",
+        "graph_optimization_level": "ORT_ENABLE_ALL",
+        "enable_cpu_mem_arena": "True",
+        "enable_mem_pattern": "True",
+        SPINNING: "1",
+        NO_FALLBACK: "0",
+        "thread_affinity": "none: the operating system places the threads",
+        "io_binding": "inputs and outputs in memory of cpu:0",
+    }
+
+
+@says_so
+@pytest.mark.parametrize(("strict", "attempts"), [(False, [False]), (True, [False, True])])
+def test_a_session_without_the_claimed_provider_is_none(strict: bool, attempts: list[bool]) -> None:
+    """ONNX Runtime warns and takes the CPU; a second attempt alone may leave nodes to it."""
+    requested: list[bool] = []
+
+    def options(fallback: bool) -> onnxruntime.SessionOptions:
+        requested.append(fallback)
+        return session_options(1, fallback=fallback or not strict)
+
+    with raises_words(Unavailable, match=f"a session without {CUDA}, only {CPU}"):
+        create_session(LAYER, GPU, options)
+    assert requested == attempts
+
+
+def test_a_graph_without_kernels_is_unsupported_in_the_librarys_words() -> None:
+    model = layer(kind=TensorProto.BFLOAT16).SerializeToString()
+    with raises_words(Unsupported, match=r"no kernel.*implementation for MatMul\(13\)"):
+        create_session(model, cpu_device(), lenient)
+
+
+def test_what_the_allocators_say_counts_as_lack_of_memory() -> None:
+    value = helper.make_tensor_value_info
+    shape = value("shape", TensorProto.INT64, (2,))
+    zeros = helper.make_node("ConstantOfShape", ["shape"], ["y"])
+    graph = helper.make_graph([zeros], "zeros", [shape], [value("y", FLOAT, ("a", "b"))])
+    session = create_session(model_of(graph).SerializeToString(), cpu_device(), lenient)
+    with pytest.raises(Exception, match="Failed to allocate memory") as caught:
+        session.run(None, {"shape": np.array([1 << 20, 1 << 24])})
+    assert is_out_of_memory(caught.value)
+    assert not is_out_of_memory(RuntimeError("Failed to allocate memory"))
