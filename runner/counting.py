@@ -71,7 +71,6 @@ def count_work(spec: ModelSpec) -> CountedWork:
 
 
 def fit_forward(spec: ModelSpec, model: Any) -> Fit:
-    """The polynomials of a forward pass."""
     return _fit(spec, partial(count_forward, spec, model))
 
 
@@ -195,7 +194,6 @@ class _WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Execute one operation, and count it."""
         packet = func._overloadpacket
         if packet not in flop_registry and func is not torch.ops.prim.device.default:
             with self:
@@ -244,7 +242,6 @@ def _indices(index: torch.Tensor | None) -> Sequence[torch.Tensor | None]:
 
 @torch.no_grad()
 def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
-    """The work of a forward pass over one query."""
     inputs = _without_data(synthesise(spec, cell, 0))
     with _WorkCounter(model) as counter:
         outputs = model(**inputs, **spec.forward)

@@ -198,12 +198,8 @@ class _Exporter:
         self, request: _Request, strategy: Strategy, folder: Path
     ) -> tuple[Files, str | None]:
         """Write the files; return them and the method of their quantisation, if there is one."""
-        model, cell, numbers, seed = (
-            self.job.model,
-            request.cell,
-            self.numbers,
-            self.job.weights_seed,
-        )
+        model, seed = self.job.model, self.job.weights_seed
+        cell, numbers = request.cell, self.numbers
         subject = ExportSubject(
             model=model,
             seed=seed,

@@ -118,9 +118,6 @@ class CompiledPart(NamedTuple):
     shapes: _Shapes
     duration_ns: int
 
-    def request(self) -> PartRequest:
-        return PartRequest(self.model, self.compiled)
-
 
 def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
     with refusals("read the graph"):
@@ -187,7 +184,8 @@ class OpenVINOGraph:
 
         def bind(name: Part, slots: Mapping[str, Slot]) -> dict[str, Slot]:
             shapes = ((key, slot.shape.to_string()) for key, slot in slots.items())
-            request = self._compiled(name, () if generates else tuple(shapes)).request()
+            part = self._compiled(name, () if generates else tuple(shapes))
+            request = PartRequest(part.model, part.compiled)
             request.renew_outputs()
             request.read(slots)
             requests.append(request)
@@ -202,7 +200,8 @@ class OpenVINOGraph:
         executors = {}
         for name, part in self._dynamic().items():
             # Two take turns where a part reads its own outputs of the call before.
-            requests = [part.request() for _ in range(1 if name == "prefill" else 2)]
+            count = 1 if name == "prefill" else 2
+            requests = [PartRequest(part.model, part.compiled) for _ in range(count)]
             executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
         return executors
 
@@ -255,8 +254,8 @@ class OpenVINOGraphs:
         gc.collect()  # requests that take turns hold each other by their inputs
 
     def _read(self, cell: Cell, graph: Graph, folder: Path) -> OpenVINOGraph:
-        models = read_graph_models(self._core, graph, folder)
-        if cell.precision != "int8":
-            return OpenVINOGraph(self._job.model, graph, models, self._compiler)
-        quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
-        return OpenVINOGraph(self._job.model, graph, quantized.models, self._compiler, quantized)
+        models, quantized = read_graph_models(self._core, graph, folder), None
+        if cell.precision == "int8":
+            quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
+            models = dict(quantized.models)
+        return OpenVINOGraph(self._job.model, graph, models, self._compiler, quantized)
