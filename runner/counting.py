@@ -41,14 +41,10 @@ PassCounts = dict[str, int]
 """Numbers of one shape, by the names that `runner.contract.models.work` explains."""
 Fit = dict[str, dict[str, float]]
 """Factors by term, by the name of what is counted."""
-_WEIGHTS = "weights"
-"""The end of names of numbers that no size changes."""
 _BATCH_SIZES, _OTHER_BATCH_SIZES = (1, 2), (3,)
 _LENGTHS, _OTHER_LENGTHS = (8, 16, 24, 4, 2, 1), (21, 13, 5, 3, 2, 1)
 _TIMES = (1, 2, 3)
 """Multiples of the default size of an image or a sound."""
-_EXPERTS = "Experts"
-"""The end of the name of transformers' modules that hold experts."""
 _TOLERANCE = 1e-3
 """Relative difference from a count that a polynomial may have, as by a pixel at an edge."""
 _VALUELESS = ("meta tensor", "Meta tensor", "data-dependent")
@@ -75,7 +71,6 @@ def count_work(spec: ModelSpec) -> CountedWork:
 
 
 def fit_forward(spec: ModelSpec, model: Any) -> Fit:
-    """The polynomials of a forward pass."""
     return _fit(spec, partial(count_forward, spec, model))
 
 
@@ -102,7 +97,7 @@ def _reason(error: Exception) -> Reason:
 def _refuse_experts(spec: ModelSpec, model: Any) -> None:
     """Refuse mixtures of experts: which of them a query reads follows from values."""
     names = (type(module).__name__ for module in model.modules())
-    if experts := next((name for name in names if name.endswith(_EXPERTS)), None):
+    if experts := next((name for name in names if name.endswith("Experts")), None):
         raise Uncountable(reason("experts_by_values", model=spec.name, experts=experts))
 
 
@@ -129,7 +124,7 @@ def _fit(spec: ModelSpec, count: Callable[[Cell], PassCounts]) -> Fit:
 
 
 def _solved(terms: Sequence[Term], rows: Any, counts: Sequence[PassCounts]) -> Fit:
-    kinds = [kind for kind in counts[0] if not kind.endswith(_WEIGHTS)]
+    kinds = [kind for kind in counts[0] if not kind.endswith("weights")]  # no size changes those
     factors = rows.LUsolve(Matrix([[counted[kind] for kind in kinds] for counted in counts]))
     fitted: Fit = {kind: {"": number} for kind, number in counts[0].items()}
     for column, kind in enumerate(kinds):
@@ -199,7 +194,6 @@ class _WorkCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        """Execute one operation, and count it."""
         packet = func._overloadpacket
         if packet not in flop_registry and func is not torch.ops.prim.device.default:
             with self:
@@ -248,7 +242,6 @@ def _indices(index: torch.Tensor | None) -> Sequence[torch.Tensor | None]:
 
 @torch.no_grad()
 def count_forward(spec: ModelSpec, model: Any, cell: Cell) -> PassCounts:
-    """The work of a forward pass over one query."""
     inputs = _without_data(synthesise(spec, cell, 0))
     with _WorkCounter(model) as counter:
         outputs = model(**inputs, **spec.forward)

@@ -23,10 +23,6 @@ _PADDED_SHARES = (1 / 4, 3 / 4)
 """The shares of positions that are padding in a padded query's samples, in turn."""
 _TEXT_BEFORE_IMAGE = 4
 """Tokens that a prompt begins with before its image, fewer if it has no more."""
-_LEAST_DIMENSIONS = 3
-"""Those of a spectrum with its batch; an image has more."""
-_IGNORED_LABEL = -100
-"""The label that losses leave out."""
 
 
 def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
@@ -113,7 +109,7 @@ def _prompt_ids(draw: _Draw, spec: TensorSpec) -> _Array:
 
 def _prompt_labels(draw: _Draw, spec: TensorSpec) -> _Array:
     labels = draw.integers(spec)
-    labels[:, draw.image_span()] = _IGNORED_LABEL
+    labels[:, draw.image_span()] = -100  # which losses leave out
     return labels
 
 
@@ -129,13 +125,10 @@ def _rows(draw: _Draw, spec: TensorSpec) -> _Array:
 
 
 def _normal(draw: _Draw, spec: TensorSpec) -> _Array:
-    """Normal noise; of an image, frame or spectrum each quarter is bright or dark besides.
-
-    Networks average over positions, so that noise alone would make all samples look alike to them.
-    """
+    """Normal noise, in quarters that are bright or dark: networks would average noise alone."""
     shape = draw.shape(spec)
     noise = draw.generator.standard_normal(shape, dtype=np.float32)
-    if len(shape) < _LEAST_DIMENSIONS:
+    if len(shape) < 3:  # a spectrum with its batch has so many dimensions, an image more
         return noise
     levels = draw.generator.choice(np.array([-1, 1], np.float32), (*shape[:-2], 2, 2))
     lower, right = (np.arange(size) * 2 // size for size in shape[-2:])

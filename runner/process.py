@@ -55,10 +55,7 @@ def die_at_end_of_stdin() -> None:
 
 
 def die_with_parent() -> None:
-    """From now on this process ends when its stdin is closed, or its parent is gone.
-
-    The kernel's parent is the thread that launched this process, so that one must not end before.
-    """
+    """End this process when its stdin is closed, or the thread that launched it is gone."""
     parent = os.getppid()
     die_at_end_of_stdin()
     if sys.platform == "linux":

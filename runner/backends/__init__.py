@@ -24,6 +24,5 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
     try:
         return cast("RuntimeModule", import_module(RUNTIME_MODULES[runtime]))
     except ModuleNotFoundError as error:
-        raise Unavailable(
-            reason("runtime_package_missing", runtime=runtime, package=error.name)
-        ) from error
+        facts = {"runtime": runtime, "package": error.name}
+        raise Unavailable(reason("runtime_package_missing", **facts)) from error

@@ -25,6 +25,8 @@ FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "timeout", 
 Region = Literal["host", "device", "host_to_host"]
 """The region that a query's time spans: `device` has inputs and outputs on an accelerator,
 `host_to_host` both copies inside; on a `host` they are the same."""
+ProofEvidence = tuple[Proof, dict[str, str]]
+"""A proof, and the evidence behind it, by name."""
 MOST_SKIPPED = 24
 """Steps until the loss' scale of fp16, which begins at 2^16, lets one pass: it falls by half."""
 
@@ -216,9 +218,7 @@ class Session(Protocol):
     def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
         """A query's floating-point outputs on the host, by dotted path, without caches."""
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         """Prove that the claimed device holds model, inputs and outputs; return the evidence too.
 
         Runs the query once, untimed. On an accelerator it also runs the iteration (the query, if

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,13 +18,10 @@ from runner.measure.environment import memory_budget_bytes, read_environment
 _Outputs = TypeVar("_Outputs")
 LEAST_KERNEL_SHARE = 0.2
 """Share of an iteration in which kernels must run, or be launched, or the host did most of it."""
-_LOAD = 2
-"""Times the weights that loading them takes: the file's, and those laid out for the kernels."""
 OPERATOR_CATEGORY = "Node"
 """The category of events that stand for operators."""
 COPIES = ("Memcpy", "Memset")
 """Beginnings of the names of what a GPU does beside kernels."""
-_HEAVIEST = 30
 
 TraceEvent = dict[str, Any]
 """An event of Chrome's trace format; times in microseconds."""
@@ -32,12 +29,10 @@ TraceEvent = dict[str, Any]
 
 @dataclass(frozen=True)
 class Observation(Generic[_Outputs]):
-    """The outcome of one call."""
+    """The outcome of one call: outputs, or the error that it raised."""
 
     outputs: _Outputs | None
-    """None if it raised."""
     error: str | None
-    """None if it returned."""
     wall_s: float
     cpu_time_s: float
 
@@ -111,7 +106,8 @@ def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) ->
     """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
     used_bytes = psutil.Process().memory_info().rss
     budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
-    if used_bytes + _LOAD * weights_bytes > budget_bytes:
+    # Loading takes the weights twice: the file's, and those laid out for the kernels.
+    if used_bytes + 2 * weights_bytes > budget_bytes:
         return UnseenKernels("no profile: the memory has no room for the model once more")
     try:
         return look()
@@ -133,6 +129,11 @@ def join_distinct(words: Iterable[str]) -> str:
     return "+".join(sorted(set(words))) or "none"
 
 
+def format_counts(counts: Mapping[str, int]) -> str:
+    """The counts in order of names: `MatMul 2, Relu 1`, or `none`."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
+
+
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
     """Write the events, and a table of the heaviest operators by name and their argument `by`."""
     text = json.dumps({"traceEvents": events})
@@ -148,7 +149,7 @@ def _operator_table(events: Iterable[TraceEvent], by: str) -> str:
             key = (about["op_name"], about.get(by, ""))
             durations_by_operator.setdefault(key, []).append(event["dur"])
     total = sum(sum(durations) for durations in durations_by_operator.values()) or 1
-    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:_HEAVIEST]
+    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:30]
     rows = [
         f"{name:<30} {other:<24} {len(durations):>7} {sum(durations):>12.0f} "
         f"{sum(durations) / total:>7.1%}"

@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ from runner.backends.base import (
     FloatArray,
     Generated,
     Iteration,
+    ProofEvidence,
     Query,
     Region,
     Rehearsal,
@@ -38,7 +40,6 @@ from runner.backends.base import (
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -79,23 +80,19 @@ class Script:
     def __init__(
         self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._sleep = sleep
+        self.sleep = sleep
         self._latency_s = float(config.get("latency_s", 0.001))
         self._drift = float(config.get("drift", 0))
         self._faults: Mapping[str, str] = config.get("faults", {})
         self._naps = 0
-        self._load_s = float(config.get("load_s", 0))
+        self.load_s = float(config.get("load_s", 0))
         self.tokens: int | None = config.get("tokens")
         self.losses = [float(loss) for loss in config.get("losses", (1.0,))]
         self.learns = bool(config.get("learns", True))
         self.finite = bool(config.get("finite", True))
 
-    def load(self) -> None:
-        self._sleep(self._load_s)
-
     def nap(self, share: float = 1.0) -> None:
-        """Sleep for that share of the latency."""
-        self._sleep(share * self._latency_s * (1 + self._drift * self._naps))
+        self.sleep(share * self._latency_s * (1 + self._drift * self._naps))
         self._naps += 1
 
     def fail(self, name: str) -> None:
@@ -124,7 +121,7 @@ class FakeSession:
         start = monotonic()
         script.fail("load")
         instantiated = monotonic()
-        script.load()
+        script.sleep(script.load_s)
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
             "weights": monotonic() - instantiated,
@@ -165,9 +162,7 @@ class FakeSession:
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         del iteration
         query()
         return "none", {"claimed": "fake"}
@@ -205,34 +200,32 @@ class FakeGenerator:
 
     def __call__(self) -> Generated:
         self._script.fail(self._cell.id)
-        started, times = self._clock(), [self._token() for _ in range(self._steps)]
+        started, times = self._clock(), []
+        for _ in range(self._steps):
+            self._script.nap()
+            times.append(self._clock())
         shape = (self._cell.batch_size, self._steps)
         return Generated(started, times, np.zeros(shape, dtype=np.int64))
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
         return np.zeros((*tokens.shape, 1), dtype=np.float32)
 
-    def _token(self) -> int:
-        self._script.nap()
-        return self._clock()
 
-
+@dataclass
 class FakeTrainer:
     """Sleeps a quarter of the latency in each part of a step; it has one parameter."""
 
+    script: Script
+    cell: Cell
+    clock: Clock
     scale = None
-
-    def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
-        self._script = script
-        self._cell = cell
-        self._clock = clock
-        self._steps = 0
+    _steps = 0
 
     def step(self) -> TrainingStep:
-        self._script.fail(self._cell.id)
-        started = self._clock()
+        self.script.fail(self.cell.id)
+        started = self.clock()
         forward, compared, backward, ended = (self._part() for _ in range(4))
-        losses = self._script.losses
+        losses = self.script.losses
         loss = losses[min(self._steps, len(losses) - 1)]
         self._steps += 1
         return TrainingStep(
@@ -246,7 +239,7 @@ class FakeTrainer:
         )
 
     def unchanged(self) -> tuple[str, ...]:
-        return () if self._steps > 0 and self._script.learns else ("scripted",)
+        return () if self._steps > 0 and self.script.learns else ("scripted",)
 
     def untaught(self) -> tuple[str, ...]:
         return ()
@@ -261,8 +254,8 @@ class FakeTrainer:
         """Nothing to give back."""
 
     def _part(self) -> int:
-        self._script.nap(0.25)
-        return self._clock()
+        self.script.nap(0.25)
+        return self.clock()
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:

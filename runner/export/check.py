@@ -37,8 +37,7 @@ _TOLERATED_AS: Mapping[NumberFormat, Precision] = {
     "uint8_dynamic": "int8",
     "int8_qdq": "int8",
 }
-"""The precision whose tolerance counts for a file of that number format: a graph is allowed as much
-as a session later."""
+"""The precision by whose tolerance a file is judged, as its sessions are later."""
 _CRASHING = ("NchwcTransformer",)
 """Passes of ONNX Runtime's optimiser that end the process: in 1.31.1 this one, which lays out
 convolutions, on GPT-2 in fp16 with a cache. A check can do without."""
@@ -65,7 +64,11 @@ class Continuation:
 
 
 def _continuation(session: Session, model: ModelSpec, cell: Cell, inputs: Inputs) -> Continuation:
-    steps = min(_STEPS, _tokens_left(model, inputs))
+    most = model.max_new_tokens
+    if not model.encoder_decoder:  # the last token is never an input
+        longest = model.max_sequence_length
+        most = None if longest is None else longest - inputs[token_input(model)].shape[1] + 1
+    steps = min(_STEPS, most or _STEPS)
     generating = cell.model_copy(update={"new_tokens": steps})
     tokens = session.bind_generation(generating, inputs, monotonic)().tokens
     known = continued(model, inputs, tokens[:, :-1])
@@ -73,22 +76,11 @@ def _continuation(session: Session, model: ModelSpec, cell: Cell, inputs: Inputs
     return Continuation(tokens, logits[:, -steps:])
 
 
-def _tokens_left(model: ModelSpec, inputs: Inputs) -> int:
-    """The number of tokens that can follow the inputs; the last one is never an input."""
-    if model.encoder_decoder:
-        return model.max_new_tokens or _STEPS
-    if model.max_sequence_length is None:
-        return _STEPS
-    length: int = inputs[token_input(model)].shape[1]
-    return model.max_sequence_length - length + 1
-
-
 @dataclass(frozen=True)
 class Sample:
     """One query, and torch's outputs."""
 
     inputs: Inputs
-    """By the names of the model's arguments."""
     outputs: Mapping[str, FloatArray]
     """By dotted path, without caches."""
     generated: Continuation | None = None
@@ -142,7 +134,6 @@ def input_names(path: Path) -> tuple[str, ...]:
 
 
 def parts_evaluator(files: Mapping[Part, Path]) -> Evaluate:
-    """A function that runs several files, one after the other."""
     calls = {part: evaluator(path) for part, path in files.items()}
     return partial(run_parts, {part: input_names(path) for part, path in files.items()}, calls)
 

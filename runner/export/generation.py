@@ -27,11 +27,13 @@ from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.export.check import generation_difference
 from runner.export.graphs import GraphExport
-from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.export.onnx_files import keep_outputs, save_sharing
 from runner.export.torch_exporters import (
+    IMAGE_SIZES,
     ExportSubject,
+    FixedGeometry,
     Strategy,
+    as_numbers,
     build_model,
     trace_model,
     varying_dimensions,
@@ -77,17 +79,14 @@ def prefill_call(
     tensors: Mapping[str, torch.Tensor],
     shapes: Mapping[str, Any] | None,
 ) -> ModelCall:
-    """The call that fills a cache; without shapes only the positions of wanted logits vary, or a
-    decoder's tokens behind an encoder.
-    """
+    """The call that fills a cache; without shapes sizes are fixed, but for those of generation."""
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
         if shapes is not None:
             raise Unsupported(reason("image_sizes_constant"))
         arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
-    fixed = {
-        name: torch.utils._pytree.tree_map(lambda _: None, arguments[name]) for name in arguments
-    }
+    tree_map = torch.utils._pytree.tree_map
+    fixed = {name: tree_map(lambda _: None, value) for name, value in arguments.items()}
     dimensions = {**fixed, **(shapes or {})}
     if spec.encoder_decoder:
         dimensions[token_input(spec)] = {**(dimensions[token_input(spec)] or {}), 1: _AUTO}
@@ -97,7 +96,6 @@ def prefill_call(
 
 
 def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCall:
-    """The call for one more token after the other part's cache, of any batch and length."""
     with torch.no_grad():
         filled = prefill.module(**prefill.arguments)
     cache = filled.past_key_values
@@ -122,10 +120,8 @@ def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCal
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write both parts; their weights lie beside the first.
 
-    The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
-    paths; the second takes a token and a cache whose names begin with `input.`, and gives logits
-    and the longer cache, whose names begin with `output.`. It takes any batch and length. Both give
-    the most likely tokens beside the logits.
+    The second, of any batch and length, takes the first one's cache under names with `input.`, and
+    gives the longer cache under names with `output.`.
     """
     if strategy.script:
         raise Unsupported(reason("torchscript_no_cache"))
@@ -163,13 +159,11 @@ def add_next_tokens(model: onnx_ir.Model) -> None:
     """Add the most likely tokens to the outputs, by `ArgMax` over the logits, if there are any."""
     for logits in [value for value in model.graph.outputs if value.name == LOGITS]:
         shape = None if logits.shape is None else onnx_ir.Shape(logits.shape[:-1])
-        tokens = onnx_ir.Value(
-            name=NEXT_TOKENS, shape=shape, type=onnx_ir.TensorType(onnx_ir.DataType.INT64)
-        )
-        attributes = {"axis": -1, "keepdims": 0}
-        model.graph.append(
-            onnx_ir.node("ArgMax", [logits], attributes, outputs=[tokens], name=NEXT_TOKENS)
-        )
+        kind = onnx_ir.TensorType(onnx_ir.DataType.INT64)
+        tokens = onnx_ir.Value(name=NEXT_TOKENS, shape=shape, type=kind)
+        last = {"axis": -1, "keepdims": 0}
+        node = onnx_ir.node("ArgMax", [logits], last, outputs=[tokens], name=NEXT_TOKENS)
+        model.graph.append(node)
         model.graph.outputs.append(tokens)
 
 

@@ -37,9 +37,8 @@ from runner.contract.models import AxisRange, ModelSpec
 from runner.contract.reasons import Reason, reason, write_reason
 from runner.correctness.reference import fixed_cell
 from runner.export.check import Sample, samples
-from runner.export.model_patches import bound_masks
 from runner.export.onnx_files import describe_part, sha256_of_files
-from runner.export.quantize import quantize_by_calibration, quantize_dynamically
+from runner.export.quantize import bound_masks, quantize_by_calibration, quantize_dynamically
 from runner.export.torch_exporters import ExportSubject, Strategy
 from runner.inputs import calibration_queries, synthesise
 from runner.measure.clock import Clock, seconds
@@ -50,8 +49,6 @@ _FEWER_TOKENS = 5
 """Tokens by which the other length is shorter: odd, so that no size divides by two."""
 _CALIBRATION = range(100, 108)
 """Added to the job's seed for the queries that give int8 its ranges; the check's are others."""
-_LONGEST = 300
-"""Characters of one message; exporters append programs of thousands of lines."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 Files = Mapping[Part, Path]
@@ -64,12 +61,10 @@ class GraphExport:
     """Functions that write and check the files of a kind of graph."""
 
     strategies: Callable[[ModelSpec], Sequence[Strategy]]
-    """The strategies of the export, in the order in which they are tried."""
     write: Callable[[ExportSubject, Strategy, Path], Files]
     """Writes the files into a folder by a strategy; raises whatever an exporter raises."""
     difference: Callable[[ModelSpec, Files, Sequence[Sample], NumberFormat], float]
-    """The largest relative difference between the files and torch on these samples; raises
-    `WrongExport` if it is larger than the number format allows."""
+    """The largest relative difference from torch; raises `WrongExport` beyond the tolerance."""
 
 
 def export_graphs(
@@ -82,8 +77,7 @@ def export_graphs(
 ) -> None:
     """Leave in the folder a graph, or the reason why there is none, for every shape of the job.
 
-    Graphs that are intact, there or among those present, are not made again. QNN takes no shape
-    that varies, so the files quantised for it are made for each.
+    Intact graphs are not made again. QNN takes no shape that varies.
     """
     exporter = _Exporter(job, export, folder, progress, clock, present)
     shapes = job_shapes(job)
@@ -134,14 +128,11 @@ def _other(allowed: AxisRange | None, value: int | None) -> int | None:
 
 
 class _Request(NamedTuple):
-    """A graph to be exported."""
+    """A graph to be exported, the sizes to trace it with, and queries to check it with."""
 
     shape: str
-    """`dynamic`, or the one shape that the graph takes."""
     cell: Cell
-    """The sizes to trace the model with."""
     samples: Sequence[Sample]
-    """Queries whose outputs must be torch's."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +198,16 @@ class _Exporter:
         self, request: _Request, strategy: Strategy, folder: Path
     ) -> tuple[Files, str | None]:
         """Write the files; return them and the method of their quantisation, if there is one."""
-        subject, model, numbers = self._subject(request), self.job.model, self.numbers
+        model, seed = self.job.model, self.job.weights_seed
+        cell, numbers = request.cell, self.numbers
+        subject = ExportSubject(
+            model=model,
+            seed=seed,
+            dtype=torch.float16 if numbers == "fp16" else torch.float32,
+            inputs=synthesise(model, cell, seed),
+            others=synthesise(model, cell_of_other_sizes(model, cell), seed),
+            outputs=tuple(request.samples[0].outputs),
+        )
         if numbers in {"fp32", "fp16"}:
             return self.kind.write(subject, strategy, folder), None
         with tempfile.TemporaryDirectory() as name:
@@ -222,27 +222,14 @@ class _Exporter:
             pairs = list(zip(plain.values(), files.values(), strict=True))
             if numbers != "int8_qdq":
                 return files, quantize_dynamically(pairs, signed=numbers == "int8_dynamic")
-            seeds = (self.job.weights_seed + more for more in _CALIBRATION)
-            queries = calibration_queries(model, request.cell, seeds)
+            queries = calibration_queries(model, cell, (seed + more for more in _CALIBRATION))
             return files, quantize_by_calibration(pairs, queries)
-
-    def _subject(self, request: _Request) -> ExportSubject:
-        model, cell, seed = self.job.model, request.cell, self.job.weights_seed
-        return ExportSubject(
-            model=model,
-            seed=seed,
-            dtype=torch.float16 if self.numbers == "fp16" else torch.float32,
-            inputs=synthesise(model, cell, seed),
-            others=synthesise(model, cell_of_other_sizes(model, cell), seed),
-            outputs=tuple(request.samples[0].outputs),
-        )
 
 
 def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
     """Let `make` write the files of a graph into a temporary folder, then rename it.
 
-    Errors of `make` pass through, and leave nothing behind. A process that is killed leaves an
-    unfinished folder, which is never read and which the next export removes.
+    A killed process leaves an unfinished folder, which the next export removes.
     """
     with _unfinished(folder, shape) as files:
         graph = make(files)
@@ -278,7 +265,6 @@ def is_intact(folder: Path) -> bool:
 
 
 def _save_refusal(folder: Path, shape: str, attempts: Tried) -> None:
-    """Save the reasons why there is no graph, one of each attempt."""
     folder.mkdir(parents=True, exist_ok=True)
     tried = {
         f"attempt{number}": reason("attempt_failed", way=attempt.remedy, cause=attempt.failure)
@@ -310,5 +296,5 @@ def _one_line(error: BaseException) -> Reason:
     if isinstance(error, BenchError):
         return error.reason
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
-    text = lines[0][:_LONGEST] if lines else None
+    text = lines[0][:300] if lines else None  # exporters append programs of thousands of lines
     return reason("raised", kind=type(error).__name__, text=text)

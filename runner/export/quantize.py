@@ -5,7 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import onnx
+import onnx_ir
 import onnxruntime
 from onnx import TensorProto
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize, quantize_dynamic
@@ -13,21 +15,23 @@ from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
 from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES, write_for_htp
 from runner.contract.errors import Unsupported
+from runner.contract.graph import PART_WEIGHTS_SUFFIX
 from runner.contract.reasons import reason
-from runner.export.model_patches import MASKED
 from runner.inputs import Inputs
 
 _INTEGER_OPERATORS = frozenset(
     {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "ConvInteger"}
 )
-"""Operators that multiply integers."""
 _WEIGHT_TYPES = (TensorProto.INT8, TensorProto.UINT8)
 _DYNAMIC_OPERATORS = ("MatMul", "Gemm")
 """Operators that are quantised dynamically: ONNX Runtime's CPU has no int8 convolution."""
 _CALIBRATED_OPERATORS = (*_DYNAMIC_OPERATORS, "Conv", "ConvTranspose")
-"""Operators whose weights are quantised by calibration."""
 _FilePairs = Sequence[tuple[Path, Path]]
 """Sources, each with the path of its quantised file."""
+_MASKED = -100.0
+"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
+_HOPELESS = -1e30
+"""Numbers below this one can only mean minus infinity."""
 
 
 def quantize_dynamically(files: _FilePairs, *, signed: bool) -> str:
@@ -75,13 +79,12 @@ def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str
     how = (
         f"QDQ: uint8 weights, uint16 activations, in {_format_counts(counts)}, "
         f"ranges between the extremes of {len(queries)} random queries, half padded, "
-        f"masks of {MASKED:g}"
+        f"masks of {_MASKED:g}"
     )
     return "; ".join((how, *rewrites))
 
 
 def _format_counts(counts: Iterable[tuple[int, int]]) -> str:
-    """`12 of 14 products`."""
     quantised, total = (sum(column) for column in zip(*counts, strict=True))
     if not total:
         raise Unsupported(reason("int8_no_product"))
@@ -134,9 +137,8 @@ def _check_counts(quantised: int, source: Path, kinds: Collection[str]) -> tuple
     total = sum(node.op_type in kinds for node in _nodes(_graph(source)))
     if total and not quantised:
         names = ", ".join(sorted(kinds))
-        raise Unsupported(
-            reason("int8_no_constant_weights", graph=source.name, products=total, kinds=names)
-        )
+        facts = {"graph": source.name, "products": total, "kinds": names}
+        raise Unsupported(reason("int8_no_constant_weights", **facts))
     return quantised, total
 
 
@@ -151,3 +153,25 @@ def _nodes(graph: Any) -> Iterator[Any]:
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from _nodes(inner)
+
+
+def bound_masks(path: Path) -> None:
+    """Replace masks of fp32's least number: a range from there leaves nothing of the scores."""
+    model = onnx_ir.load(path)
+    for value in model.graph.initializers.values():
+        if value.const_value is not None and value.const_value.dtype == onnx_ir.DataType.FLOAT:
+            value.const_value = _bounded(value.const_value)
+    for node in model.graph:
+        if node.op_type == "Constant" and "value" in node.attributes:
+            tensor = node.attributes["value"].as_tensor()
+            if tensor.dtype == onnx_ir.DataType.FLOAT:
+                node.attributes.add(onnx_ir.AttrTensor("value", _bounded(tensor)))
+    onnx_ir.save(model, path, external_data=f"{path.name}{PART_WEIGHTS_SUFFIX}")
+
+
+def _bounded(tensor: onnx_ir.TensorProtocol) -> onnx_ir.TensorProtocol:
+    numbers = tensor.numpy()
+    if not (numbers < _HOPELESS).any():
+        return tensor
+    bounded = np.where(numbers < _HOPELESS, np.float32(_MASKED), numbers)
+    return onnx_ir.tensor(bounded, name=tensor.name)

@@ -18,8 +18,7 @@ Feeds = dict[str, npt.NDArray[np.generic]]
 
 LOGITS = "logits"
 NEXT_TOKENS = "next_tokens"
-"""The most likely token behind each position, int64 [batch, positions]: an output beside logits, so
-that a loop reads tokens and leaves the logits, a vocabulary for each sample, on the device."""
+"""The most likely token behind each position [batch, positions], so that logits stay behind."""
 LOGITS_TO_KEEP = "logits_to_keep"
 """The positions of a prompt, int64 [positions], after which the next token's logits are wanted."""
 POSITIONS = "position_ids"

@@ -75,7 +75,6 @@ class DecodeLoop:
         """The part that was executed last, and its outputs."""
 
     def start(self) -> None:
-        """Fill the cache with the prompt."""
         outputs = self._prefill(self._prompt)
         self._caches = {name: outputs[name.removeprefix(PAST)] for name in self._caches}
         self._positions = self._prompt_positions
@@ -83,7 +82,15 @@ class DecodeLoop:
 
     def advance(self, tokens: Tokens | None = None) -> None:
         """Add one token to each sample: these, shape [batch], or else the most likely ones."""
-        outputs = self._decode({**self._constants, **self._caches, **self._step(tokens)})
+        feeds = {**self._constants, **self._caches}
+        arrays: dict[str, Tokens] = {}
+        if tokens is None:
+            feeds[self._token_input] = self._latest[1][NEXT_TOKENS]
+        else:
+            arrays[self._token_input] = tokens[:, np.newaxis]
+        if self._positions is not None:
+            self._positions = arrays[POSITIONS] = next_position(self._positions)
+        outputs = self._decode(feeds | _placed(self._decode, arrays))
         # A cache that the part does not give, such as that of an encoder, stays as it was.
         self._caches = {
             name: outputs.get(PRESENT + name.removeprefix(PAST), value)
@@ -98,17 +105,6 @@ class DecodeLoop:
     def logits(self) -> FloatArray:
         """The logits that chose them, shape [batch, vocabulary], on the host."""
         return self._read(LOGITS).astype(np.float32)
-
-    def _step(self, tokens: Tokens | None) -> dict[str, object]:
-        arrays: dict[str, Tokens] = {}
-        chosen: dict[str, object] = {}
-        if tokens is None:
-            chosen[self._token_input] = self._latest[1][NEXT_TOKENS]
-        else:
-            arrays[self._token_input] = tokens[:, np.newaxis]
-        if self._positions is not None:
-            self._positions = arrays[POSITIONS] = next_position(self._positions)
-        return chosen | _placed(self._decode, arrays)
 
     def _read(self, name: str) -> npt.NDArray[Any]:
         """An output of the latest call; both parts give it for one position alone."""

@@ -23,7 +23,6 @@ Outputs = Mapping[str, npt.NDArray[Any]]
 """Outputs by the dotted paths that the model's own have."""
 _Value = TypeVar("_Value")
 _Call = Callable[[Mapping[str, _Value]], Mapping[str, _Value]]
-"""Runs one part: its inputs by name to its outputs by name."""
 
 
 class GraphSession(ABC):

@@ -6,7 +6,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from runner.backends.base import DeviceMemory, Generator, Iteration, Query, Region, Stage
+from runner.backends.base import (
+    DeviceMemory,
+    Generator,
+    Iteration,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -34,7 +42,6 @@ from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_gr
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -54,7 +61,6 @@ class OnnxGraphs:
         self._threads = threads
         self._graphs = graphs
         self.compile_columns: dict[str, object] = {}
-        """Durations of compiling the latest graph, on devices that compile."""
         self.rewrites: tuple[str, ...] = ()
         self._loaded: dict[str, OnnxGraph] = {}
         self._first = first_cell_with_graph(job, graphs)
@@ -114,6 +120,9 @@ class OnnxSession(GraphSession):
         start = monotonic()
         self._precision = arithmetic_of(job.cells[0])
         self._device = _device_of(job)
+        self.device_name = self._device.name
+        copies: Region = "host_to_host" if self._device.is_accelerator else "host"
+        self.region: Region = copies if self._device.memory == "cpu" else "device"
         self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
         instantiated = monotonic()
@@ -139,23 +148,12 @@ class OnnxSession(GraphSession):
         }
 
     @property
-    def device_name(self) -> str:
-        return self._device.name
-
-    @property
     def libraries(self) -> dict[str, str]:
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
         self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
-
-    @property
-    def region(self) -> Region:
-        """That of a GPU's memory; a provider that takes host memory copies it within a run."""
-        if not self._device.is_accelerator:
-            return "host"
-        return "host_to_host" if self._device.memory == "cpu" else "device"
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         return with_copies(self.bind(cell, inputs))
@@ -177,9 +175,7 @@ class OnnxSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return to_host(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         opened, repeated = self._graphs.latest, iteration or (lambda: nullcontext(query))
         weights_bytes = sum(part.size_bytes for part in opened.graph.parts.values())
 
@@ -206,16 +202,11 @@ class OnnxSession(GraphSession):
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
     if job.cells[0].backend == "qnn":
-        _import_qnn()
+        try:  # its code, which other jobs do without, is imported before loading is timed
+            import_module("runner.backends.onnxruntime.qnn.htp")
+        except ModuleNotFoundError as error:
+            raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
     return OnnxSession(job, threads, graphs)
-
-
-def _import_qnn() -> None:
-    """Import the code for the HTP, which other jobs do without, before loading is timed."""
-    try:
-        import_module("runner.backends.onnxruntime.qnn.htp")
-    except ModuleNotFoundError as error:
-        raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
 
 
 def _device_of(job: Job) -> OnnxDevice:

@@ -91,9 +91,7 @@ def find_cuda_device(
         environment[_VISIBLE], index = uuid, 0
     options = {"device_id": str(index), "use_tf32": "0"}
     used = partial(used_bytes, uuid, nvml)
-    return OnnxDevice(
-        "cuda", name, CUDA, options, memory="cuda", index=index, uuid=uuid, used_bytes=used
-    )
+    return OnnxDevice("cuda", name, CUDA, options, "cuda", index, uuid=uuid, used_bytes=used)
 
 
 def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:

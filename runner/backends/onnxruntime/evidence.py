@@ -17,6 +17,7 @@ from runner.backends.evidence import (
     TraceEvent,
     UnseenKernels,
     busy_time,
+    format_counts,
     join_distinct,
     observe,
     save_trace,
@@ -39,9 +40,7 @@ class SessionFacts:
     """Facts about sessions and values, beside the nodes."""
 
     providers_there: bool
-    """True if every session has the claimed provider."""
     values_there: bool
-    """True if inputs and outputs lie in the claimed device's memory."""
     strict: bool
     """True if every session was barred from the CPU provider."""
     failed: bool
@@ -52,10 +51,7 @@ class SessionFacts:
 def prove(
     query: Query, device: OnnxDevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report where its values and the nodes of all parts lie.
-
-    `look` looks at the kernels of an accelerator; a simulator's times say nothing.
-    """
+    """Run the query once; report where values and all nodes lie, and an accelerator's kernels."""
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
     outcome = observe(query)
@@ -78,7 +74,7 @@ def prove(
         "providers": join_distinct(name for s in sessions for name in s.get_providers()),
         "parts": join_distinct(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
-        "nodes": _format_counts(Counter({name: count.total() for name, count in nodes.items()})),
+        "nodes": format_counts(Counter({name: count.total() for name, count in nodes.items()})),
         "inputs": join_distinct(inputs_at),
         "outputs": join_distinct(outputs_at),
         **({} if device.is_simulated else outcome.times),
@@ -86,7 +82,7 @@ def prove(
         **({} if kernels is None else kernels.evidence),
     }
     if device.is_accelerator and CPU in nodes:
-        evidence["nodes_on_cpu"] = _format_counts(nodes[CPU])
+        evidence["nodes_on_cpu"] = format_counts(nodes[CPU])
     return judge_nodes(device.provider, nodes, facts), evidence
 
 
@@ -101,10 +97,6 @@ def judge_nodes(claimed: str, nodes: Nodes, facts: SessionFacts) -> Proof:
 
 def _memories(values: Mapping[str, Any]) -> set[str]:
     return {value.device_name() for value in values.values()}
-
-
-def _format_counts(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) -> SeenKernels:
@@ -137,7 +129,6 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
-    """Profile the second of two calls; write its trace and a table of the heaviest operators."""
     save_trace(_second_call(opened, action)[1], stem, by="provider")
 
 
@@ -155,16 +146,12 @@ def _second_call(opened: OnnxGraph, call: Callable[[], _T]) -> tuple[_T, list[Tr
 
 def _second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
     """The events of the later half of each session's runs, on one clock."""
-    runs = [(start, json.loads(path.read_bytes())) for start, path in profiles]
-    earliest = min(start for start, _ in runs)
-    return [
-        event | {"ts": event["ts"] + (start - earliest) * _MICROSECONDS_PER_NS}
-        for start, events in runs
-        for event in _later(events)
-    ]
-
-
-def _later(events: list[TraceEvent]) -> list[TraceEvent]:
-    runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
-    begin = runs[len(runs) // 2] if runs else 0
-    return [event for event in events if event["ts"] >= begin]
+    sessions = [(start, json.loads(path.read_bytes())) for start, path in profiles]
+    earliest = min(start for start, _ in sessions)
+    later: list[TraceEvent] = []
+    for start, events in sessions:
+        runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
+        begin = runs[len(runs) // 2] if runs else 0
+        offset = (start - earliest) * _MICROSECONDS_PER_NS
+        later += [event | {"ts": event["ts"] + offset} for event in events if event["ts"] >= begin]
+    return later

@@ -34,19 +34,22 @@ _IR_VERSION, _OPSET = 8, 13
 
 
 def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKernels | None:
-    """The kernels on a device that need not compile them; None on a simulator.
-
-    In int8 ONNX Runtime's CUDA provider takes no unsigned inputs, so the CPU's would stand in.
-    """
+    """The kernels on a device that need not compile them; None on a simulator."""
     if device.is_simulated:
         return None
     if device.compiles:
         return PeakKernels()
     maker = _OnnxPeaks(device, precision, threads)
     quantised = precision == "int8"
+    operator, left, right, _ = maker.numbers
+    factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
+    method = f"ONNX Runtime's MatMul and Neg in {factors}"
+    if quantised:
+        method = f"ONNX Runtime's {operator} of {factors}, Neg in {maker.copied.__name__}"
+    # ONNX Runtime's CUDA provider takes no unsigned inputs: the CPU's product would stand in.
     here = not (quantised and device.is_accelerator)
     return PeakKernels(
-        method=maker.method,
+        method=method,
         product=maker.product if here else None,
         last_rows=last_integer_rows(threads) if quantised else None,
         copy=maker.copy,
@@ -57,28 +60,20 @@ class _OnnxPeaks:
     def __init__(self, device: OnnxDevice, precision: Precision, threads: int) -> None:
         self._device = device
         self._threads = threads
-        self._numbers = _PRODUCTS[precision]
-        self._copied: Number = np.float32 if precision == "int8" else self._numbers.result
-
-    @property
-    def method(self) -> str:
-        operator, left, right, _ = self._numbers
-        factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
-        if operator == "MatMul":
-            return f"ONNX Runtime's MatMul and Neg in {factors}"
-        return f"ONNX Runtime's {operator} of {factors}, Neg in {self._copied.__name__}"
+        self.numbers = _PRODUCTS[precision]
+        self.copied: Number = np.float32 if precision == "int8" else self.numbers.result
 
     def product(self, size: int) -> Kernel:
         """The product of two matrices; no copy of one is prepared, as it is for a layer."""
-        numbers = self._numbers
+        numbers = self.numbers
         right = random_matrix(size, numbers.right).T.copy()
         result = arena(size * size, numbers.result).reshape(size, size)
         return self._kernel(numbers.operator, (random_matrix(size, numbers.left), right), result)
 
     def copy(self, size: int) -> Kernel:
         """The negation of an array: it reads and writes as a copy does, with all threads."""
-        elements = size // np.dtype(self._copied).itemsize
-        source, result = (arena(elements, self._copied) for _ in range(2))
+        elements = size // np.dtype(self.copied).itemsize
+        source, result = (arena(elements, self.copied) for _ in range(2))
         source.fill(1)
         return self._kernel("Neg", (source,), result)
 
@@ -92,7 +87,9 @@ class _OnnxPeaks:
             lambda fallback: session_options(threads=self._threads, fallback=fallback),
         )
         binding = session.io_binding()
-        values = [self._placed(array) for array in (*inputs, result)]
+        memory, index = self._device.memory, self._device.index
+        arrays = (*inputs, result)
+        values = [OrtValue.ortvalue_from_numpy(array, memory, index) for array in arrays]
         for number, value in enumerate(values[:-1]):
             binding.bind_ortvalue_input(f"x{number}", value)
         binding.bind_ortvalue_output("y", values[-1])
@@ -103,9 +100,6 @@ class _OnnxPeaks:
             return values  # held here, since the binding knows their memory alone
 
         return execute
-
-    def _placed(self, array: np.ndarray[Any, Any]) -> Any:
-        return OrtValue.ortvalue_from_numpy(array, self._device.memory, self._device.index)
 
 
 def one_node(

@@ -81,12 +81,10 @@ class BoundPart:
             if name in inputs:
                 self._binding.bind_ortvalue_input(name, inputs[name])
         self.taken = tuple(name for name in taken if name not in inputs)
-        """The inputs that come with each call."""
         self._names = [output.name for output in session.get_outputs()]
         self._binding.synchronize_inputs()
 
     def __call__(self, given: OrtValues) -> dict[str, Any]:
-        """Execute and wait for the device."""
         outputs = self.execute(given)
         self._binding.synchronize_outputs()
         return outputs

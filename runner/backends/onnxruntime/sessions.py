@@ -29,7 +29,6 @@ _ASSIGNMENT = "session.record_ep_graph_assignment_info"
 NO_FALLBACK = "session.disable_cpu_ep_fallback"
 SPINNING = "session.intra_op.allow_spinning"
 _CONTEXT_ENABLE, _CONTEXT_FILE = "ep.context_enable", "ep.context_file_path"
-_ERRORS_ONLY = 3
 _MODES = ("htp_performance_mode", "rpc_control_latency")
 """Options of a device that decide its speed, which a plugin's session does not tell again."""
 
@@ -57,9 +56,8 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
     except _LATER as error:
         if not device.compiles or is_out_of_memory(error):
             raise
-        raise Unsupported(
-            reason("device_refuses_graph", device=device.name, error=_one_line(error))
-        ) from error
+        facts = {"device": device.name, "error": _one_line(error)}
+        raise Unsupported(reason("device_refuses_graph", **facts)) from error
     # A provider that fails when it is created leaves a session that executes all on the CPU.
     providers = session.get_providers()
     if device.provider not in providers:
@@ -71,15 +69,13 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
 
 
 def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
-    """Create a session without fallback if possible, else with it."""
-    if not device.is_accelerator:
-        return _create(model, device, options(True))
-    try:
-        return _create(model, device, options(False))
-    except errors.Fail as error:
-        if _FALLBACK_REFUSED not in str(error):
-            raise
-        return _create(model, device, options(True))
+    if device.is_accelerator:
+        try:
+            return _create(model, device, options(False))
+        except errors.Fail as error:
+            if _FALLBACK_REFUSED not in str(error):
+                raise
+    return _create(model, device, options(True))
 
 
 def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
@@ -122,7 +118,7 @@ def session_options(
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = 3  # errors only
     own = {_ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
     for key, value in {**own, **(entries or {})}.items():
         options.add_session_config_entry(key, value)

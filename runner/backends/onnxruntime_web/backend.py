@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from runner.backends.base import Generator, Iteration, PageMemory, Query, Region, Stage
+from runner.backends.base import (
+    Generator,
+    Iteration,
+    PageMemory,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -30,7 +38,6 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.web import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock
@@ -64,7 +71,9 @@ class WebSession(GraphSession):
         self._backend = job.cells[0].backend
         self._asked_threads = threads
         self._limits = PageLimits.of(job)
-        self.threads = threads if self._backend == "wasm" else None
+        is_wasm = self._backend == "wasm"
+        self.threads = threads if is_wasm else None
+        self.region: Region = "host" if is_wasm else "host_to_host"
         self._exits = ExitStack()
         self._page: WebPage | None = None
         self._device = WebDevice("")
@@ -92,10 +101,6 @@ class WebSession(GraphSession):
     def clock_resolution_s(self) -> float:
         """That of the page's clock, which an isolated page reads in steps of 5 µs."""
         return float(self._opened().facts["resolution_ms"]) / 1000
-
-    @property
-    def region(self) -> Region:
-        return "host" if self._backend == "wasm" else "host_to_host"
 
     @property
     def libraries(self) -> Mapping[str, str]:
@@ -149,13 +154,18 @@ class WebSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return {name: np.asarray(value) for name, value in outputs.items()}
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         """Load the graph again in a page whose runtime logs where it places nodes."""
         del iteration
         outcome = observe(query)
-        placement = self._placement()
+        browser, threads = self._opened().browser, self._asked_threads
+        page = WebPage(browser, self._backend, threads, verbose=True, limits=self._limits)
+        with closing(page):
+            graph = self._load(page, self._bound_cell)
+            if graph.makes_sessions_late:
+                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
+                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
+            placement = NodePlacement(page.log)
         proof = placement.proof(self._backend)
         facts = self._opened().facts
         adapter = facts.get("adapter") or facts.get("context") or {}
@@ -197,20 +207,16 @@ class WebSession(GraphSession):
         if self._page is not None and self._page.has_ended:
             self.close()
         if self._page is None:
-            self._page = self._start()
-            self._is_fresh = True
-            self._shape = ""
+            with ExitStack() as exits:
+                software = wants_software(self._job)
+                browser = exits.enter_context(started_browser(self._backend, software=software))
+                page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
+                exits.callback(page.close)
+                allowed = takes_software(self._job)
+                self._device = web_device(self._backend, page.facts, software=allowed)
+                self._exits = exits.pop_all()
+            self._page, self._is_fresh, self._shape = page, True, ""
         return self._page
-
-    def _start(self) -> WebPage:
-        with ExitStack() as exits:
-            software = wants_software(self._job)
-            browser = exits.enter_context(started_browser(self._backend, software=software))
-            page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
-            exits.callback(page.close)
-            self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
-            self._exits = exits.pop_all()
-        return page
 
     def _graph_for(self, cell: Cell) -> WebGraph:
         page = self._opened()
@@ -229,16 +235,6 @@ class WebSession(GraphSession):
         feeds = forward_pass(graph, self._job.model, inputs)[1]
         self._bound_cell = cell
         return WebGraph(page, self._backend, graph, folder, feeds)
-
-    def _placement(self) -> NodePlacement:
-        browser, threads = self._opened().browser, self._asked_threads
-        page = WebPage(browser, self._backend, threads, verbose=True, limits=self._limits)
-        with closing(page):
-            graph = self._load(page, self._bound_cell)
-            if graph.makes_sessions_late:
-                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
-                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
-            return NodePlacement(page.log)
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> WebSession:

@@ -48,15 +48,11 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
 _PROFILE = "--user-data-dir="
-_SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
-"""Selects the adapter that computes WebGPU on the CPU."""
-_LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
 
 def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
-    """The executable of the browser that is asked for; our own where none is."""
     named = environment.get(BROWSER_VARIABLE, "")
     if not named and OWN_BROWSER.is_file():
         return OWN_BROWSER
@@ -98,7 +94,6 @@ class StartedBrowser:
     arguments: Sequence[str]
     process: psutil.Process
     launch_ns: int
-    """From its launch until it listens."""
 
     def processes(self) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
@@ -145,9 +140,12 @@ class StartedBrowser:
 def started_browser(
     backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
 ) -> Iterator[StartedBrowser]:
-    """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
-    arguments = (*_ALWAYS, *_OF_BACKEND[backend], *(_SOFTWARE_ADAPTER if software else ()))
+    arguments = (
+        *_ALWAYS,
+        *_OF_BACKEND[backend],
+        *(("--use-webgpu-adapter=swiftshader",) if software else ()),
+    )
     headless = environment.get(HEADED_VARIABLE) != "1"
     # A browser that is killed leaves its temporary files.
     temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
@@ -223,7 +221,7 @@ def _launch(
             args=[*arguments],
             headless=headless,
             env={**os.environ, "TMPDIR": folder},
-            timeout=_LAUNCH_S * 1000,
+            timeout=60_000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -12,22 +12,19 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
 from runner.backends.onnxruntime_web.browser import found_browsers, started_browser
 from runner.backends.onnxruntime_web.device import web_device
-from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.page import WebPage, single_node
 from runner.contract.axes import Backend
 from runner.contract.web import BROWSER_VARIABLE, web_session_options
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")
 _PART = "forward"
-_OPSET, _IR_VERSION = 17, 8
 
 
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, object]]:
-    """The findings on each backend in each browser, as soon as there is one."""
     for name, executable in found_browsers(environment).items():
         for backend in TRIED:
             yield {
@@ -70,10 +67,9 @@ def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
 
 
 def _compute(page: WebPage, backend: Backend) -> None:
-    """Let the page double a number."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "double.onnx")
-        onnx.save(_doubling(), path)
+        onnx.save(single_node("Add", ["x", "x"]), path)
         part: dict[str, Any] = {"name": _PART, "weights": [], "overrides": {}}
         part["url"] = page.server.add_file(path)
         opened = page.call("open", {"parts": [part], "options": web_session_options(backend)})
@@ -83,12 +79,6 @@ def _compute(page: WebPage, backend: Backend) -> None:
     (value,) = outputs.values()
     if value.tolist() != [4.0]:
         raise ValueError(f"2 + 2 is {value.tolist()} there")
-
-
-def _doubling() -> onnx.ModelProto:
-    values = [make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in ("x", "y")]
-    graph = make_graph([make_node("Add", ["x", "x"], ["y"])], "double", values[:1], values[1:])
-    return make_model(graph, opset_imports=[make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.backends.evidence import format_counts
 from runner.contract.axes import Backend, Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
@@ -56,12 +57,19 @@ def takes_software(job: Job) -> bool:
 
 
 def web_device(backend: Backend, facts: Mapping[str, Any], *, software: bool) -> WebDevice:
-    cpu = cpu_model()
-    if backend == "webgpu":
-        return _gpu(facts.get("adapter"), cpu, software=software)
     if backend == "webnn" and (error := facts["context"].get("error")):
         raise Unavailable(reason("no_webnn", error=error))
-    return WebDevice(cpu)
+    if backend != "webgpu":
+        return WebDevice(cpu_model())
+    adapter = facts.get("adapter")
+    if adapter is None:
+        raise Unavailable(reason("no_webgpu_adapter"))
+    if not adapter["isFallbackAdapter"]:
+        words = (adapter[name] for name in ("vendor", "architecture", "device", "description"))
+        return WebDevice(" ".join(filter(None, words)))
+    if not software:
+        raise Unavailable(reason("software_adapter_untimed"))
+    return WebDevice(f"SwiftShader (software) on {cpu_model()}", is_software=True)
 
 
 def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
@@ -70,23 +78,11 @@ def require_precision(precision: Precision, facts: Mapping[str, Any]) -> None:
         raise Unsupported(reason("webgpu_no_f16"))
 
 
-def _gpu(adapter: Mapping[str, Any] | None, cpu: str, *, software: bool) -> WebDevice:
-    if adapter is None:
-        raise Unavailable(reason("no_webgpu_adapter"))
-    if not adapter["isFallbackAdapter"]:
-        words = (adapter[name] for name in ("vendor", "architecture", "device", "description"))
-        return WebDevice(" ".join(filter(None, words)))
-    if not software:
-        raise Unavailable(reason("software_adapter_untimed"))
-    return WebDevice(f"SwiftShader (software) on {cpu}", is_software=True)
-
-
 class NodePlacement:
     """The nodes of sessions, as the log of their creation tells them."""
 
     def __init__(self, log: Iterable[str]) -> None:
         self.nodes: Counter[str] = Counter()
-        """The number of nodes by provider."""
         self.on_cpu: Counter[str] = Counter()
         """The operators that the CPU takes, with their numbers."""
         provider = None
@@ -109,11 +105,7 @@ class NodePlacement:
         return "proven" if only_shapes else "partial"
 
     def evidence(self) -> dict[str, str]:
-        words = {"nodes": _counted(self.nodes)}
+        words = {"nodes": format_counts(self.nodes)}
         if self.on_cpu:
-            words["nodes_on_cpu"] = _counted(self.on_cpu)
+            words["nodes_on_cpu"] = format_counts(self.on_cpu)
         return words
-
-
-def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"

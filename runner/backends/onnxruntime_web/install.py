@@ -1,8 +1,7 @@
 """Install the browser and ONNX Runtime Web: `python install.py`, standard library and brotli only.
 
 The versions stand in `package-lock.json` beside this file, in npm's own format, with the hash of
-each archive, which is compared before anything of it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names
-a mirror. npm itself is not needed: neither package has code to execute, nor needs another one.
+each archive, which is compared before it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names a mirror.
 """
 
 import argparse
@@ -81,7 +80,6 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
 
 
 def fetch_archive(archive: Archive, registry: str) -> bytes:
-    """The archive's bytes, compared with its hash."""
     url = f"{registry.rstrip('/')}{archive.path}"
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:  # noqa: S310
@@ -118,7 +116,6 @@ def unpack_browser(content: bytes, folder: Path) -> None:
 
 
 def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file that lies directly in a folder of a tar archive."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             path = PurePosixPath(member.name)

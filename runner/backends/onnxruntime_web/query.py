@@ -30,21 +30,15 @@ from runner.contract.web import web_session_options
 from runner.inputs import Inputs
 from runner.measure.clock import NANOSECONDS
 
-_VERBOSE = {"logSeverityLevel": 0, "logVerbosityLevel": 0}
-"""The levels at which the runtime tells where it places nodes."""
-_ON_DEVICE: Mapping[Backend, str] = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}
-"""The runtime's name for the memory of each backend's device."""
 _FixedSizes = Literal[
     "fixed as the graph is loaded", "one session for each length of the cache", "open"
 ]
 _MEMORY_WORDS = ("out of memory", "bad_alloc", "allocation failed", "Out of memory")
 _SLICE_MS = 500
-"""The page is asked for iterations of about so much time at once, so that the way to it and back
-takes little of a cell's time."""
+"""Time of iterations that the page is asked for at once; the way to it takes little of it."""
 SILENT_AFTER_S = 30
 _LONGEST = 100
-"""A page in which iterations have ended is silent after so many seconds, and so many times as long
-as the longest of them took."""
+"""A page is silent after so many seconds, and so many times as long as its longest iteration."""
 
 
 class WebGraph:
@@ -63,7 +57,9 @@ class WebGraph:
             | {"locations": _cache_locations(graph, name, backend) or None}
             for name, part in graph.parts.items()
         ]
-        options = {**web_session_options(backend), **(_VERBOSE if page.is_verbose else {})}
+        # At these levels the runtime tells where it places nodes.
+        levels = {"logSeverityLevel": 0, "logVerbosityLevel": 0} if page.is_verbose else {}
+        options = {**web_session_options(backend), **levels}
         try:
             opened = page.call("open", {"parts": parts, "options": options})
         except PageError as error:
@@ -118,7 +114,7 @@ def _open_sizes(model: onnx.ModelProto) -> dict[str, list[str]]:
 
 def _cache_locations(graph: Graph, name: Part, backend: Backend) -> dict[str, str]:
     """The memories of those outputs of a part that the next step takes; of no others."""
-    location = _ON_DEVICE.get(backend)
+    location = {"webgpu": "gpu-buffer", "webnn": "ml-tensor"}.get(backend)
     if location is None or graph.content != "generation":
         return {}
     taken = {cache.removeprefix(PAST) for cache in graph.takes.get("decode", ())}
@@ -144,7 +140,6 @@ def _described(
 
 
 def external_files(model: onnx.ModelProto) -> list[str]:
-    """The names of the files that hold a graph's weights: parts may share one."""
     names = sorted(
         {
             entry.value
@@ -220,14 +215,17 @@ class WebGenerator:
         prompt = select_inputs(takes["prefill"], prompt_inputs(model, inputs))
         constants = select_inputs([name for name in steps if name not in changing], inputs)
         self._page, self._graph = graph.page, graph
-        options = {
+        options: dict[str, object] = {
             "newTokens": new_tokens,
             "tokenInput": token_input(model),
             "caches": caches,
             "prompt": _arrays(self._page, prompt),
             "constants": _arrays(self._page, constants),
-            "positions": _last_positions(model, inputs) if POSITIONS in steps else None,
+            "positions": None,
         }
+        if POSITIONS in steps:  # of the prompt's last tokens: the page adds 1 for each new one
+            last = position_ids(model, inputs)[..., -1:]
+            options["positions"] = {"values": last.ravel().tolist(), "dims": list(last.shape)}
         try:
             self._number: int = self._page.call("bindGeneration", graph.id, options)
         except PageError as error:  # some sessions are made there
@@ -249,9 +247,3 @@ class WebGenerator:
 
 def _arrays(page: WebPage, feeds: Feeds) -> Mapping[str, object]:
     return {name: page.array(array) for name, array in feeds.items()}
-
-
-def _last_positions(model: ModelSpec, inputs: Inputs) -> Mapping[str, object]:
-    """The positions of the prompt's last tokens, to which the page adds 1 for each new one."""
-    last = position_ids(model, inputs)[..., -1:]
-    return {"values": last.ravel().tolist(), "dims": list(last.shape)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import openvino as ov
 
-from runner.backends.base import Generator, Iteration, Query, Region, Stage
+from runner.backends.base import Generator, Iteration, ProofEvidence, Query, Region, Stage
 from runner.backends.evidence import SeenKernels, look_again
 from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
@@ -20,8 +20,13 @@ from runner.backends.openvino.device import (
     identity_model,
 )
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace
-from runner.backends.openvino.graph import CompiledPart, OpenVINOGraph, OpenVINOGraphs
-from runner.backends.openvino.int8 import Quantized, int8_products
+from runner.backends.openvino.graph import (
+    CompiledPart,
+    OpenVINOGraph,
+    OpenVINOGraphs,
+    Quantized,
+    int8_products,
+)
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
 from runner.backends.peaks import PeakKernels
@@ -29,7 +34,6 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.energy import EnergyDevice
@@ -123,16 +127,11 @@ class OpenVINOSession(GraphSession):
         self.parameters = opened.graph.parameters
         reported = _options_of(opened.parts[0].compiled).get(_THREADS)
         self.threads = None if reported is None else int(reported)
+        self.device_name = self._device.device_name
+        self.energy_device = EnergyDevice(self._device.is_discrete, self._device.pci_address)
+        is_cpu = base_name(self._device.name) == "CPU"
+        self.region: Region = "host" if is_cpu else "host_to_host"
         self._requests: tuple[PartRequest, ...] = ()
-
-    @property
-    def device_name(self) -> str:
-        return self._device.device_name
-
-    @property
-    def energy_device(self) -> EnergyDevice:
-        """A card of its own, or a part of the processor's package: CPU, NPU, integrated GPU."""
-        return EnergyDevice(self._device.is_discrete, self._device.pci_address)
 
     @property
     def libraries(self) -> dict[str, str]:
@@ -163,10 +162,6 @@ class OpenVINOSession(GraphSession):
         self._requests = query.requests
         return query
 
-    @property
-    def region(self) -> Region:
-        return "host" if base_name(self._device.name) == "CPU" else "host_to_host"
-
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> GraphQuery:
         return self.bind(cell, inputs)
 
@@ -189,9 +184,7 @@ class OpenVINOSession(GraphSession):
     def outputs_of(self, outputs: Any) -> Outputs:
         return to_arrays(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         repeated = iteration or (lambda: nullcontext(query))
         opened = self._graphs.latest
         parts = opened.graph.parts.values() if opened else ()

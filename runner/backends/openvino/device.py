@@ -20,8 +20,7 @@ from runner.measure.clock import monotonic
 
 _AUTO = "AUTO"
 _PREFERRED = ("GPU", "CPU")
-"""The order in which OpenVINO's own AUTO goes through types of devices; an NPU is taken only by
-name, as there."""
+"""OpenVINO's own order of types of devices in AUTO; an NPU is taken only by name."""
 _PCI_KEYS = ("domain", "bus", "device", "function")
 _PCI_PART = re.compile(r"(domain|bus|device|function)\W+(0x[0-9a-f]+|\d+)")
 """A part of `{domain: 0 bus: 3 device: 0x0 function: 0}`, as OpenVINO writes its PCIInfo."""
@@ -34,11 +33,8 @@ _OUT_OF_MEMORY = re.compile(
 )
 """Messages of the plugins for CPU, GPU and NPU, and of the allocator that all of them use."""
 _LOCATION = re.compile(r"Exception from \S+:\d+:")
-_LONGEST = 400
 _HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 """The arithmetic to request; in an int8 model that of operators which are not quantised."""
-_ROOM = 2
-"""A cache is tried where the temporary folder has room for so many times the weights."""
 _PLACEMENT: Mapping[str, object] = {
     "ENABLE_HYPER_THREADING": True,
     "SCHEDULING_CORE_TYPE": "ANY_CORE",
@@ -46,8 +42,6 @@ _PLACEMENT: Mapping[str, object] = {
 }
 """The process is pinned to the CPUs that its threads shall have, for every runtime: OpenVINO shall
 neither leave some of them out nor bind threads to them one by one, which others do not."""
-_NO_OPERATORS = frozenset({"Const", "Input", "Output"})
-_NO_TYPES = frozenset({"", "undefined", "dynamic"})
 
 
 @dataclass(frozen=True)
@@ -88,9 +82,12 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
     available = tuple(core.available_devices)
     if requested is None:
         name = _preferred(core, available)
+    elif requested == _AUTO:
+        compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
+        name = str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
     else:
         same = (name for name in available if base_name(name) == base_name(requested))
-        name = _chosen_by_openvino(core) if requested == _AUTO else next(same, None)
+        name = next(same, None)
     if name is None:
         names = ", ".join(available)
         code: ReasonCode = "openvino_no_such_device" if names else "openvino_no_device"
@@ -144,7 +141,6 @@ def _pci_address(core: Any, name: str) -> str | None:
 
 
 def _number(core: Any, name: str, key: str) -> int | None:
-    """A number above zero; None where the plug-in tells none."""
     value = _property(core, name, key)
     return value if isinstance(value, int) and value > 0 else None
 
@@ -156,25 +152,19 @@ def _property(core: Any, name: str, key: str) -> object:
         return None
 
 
-def _chosen_by_openvino(core: Any) -> str:
-    compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
-    return str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
 
 
 @contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn an error into the reason why OpenVINO cannot do this with the model."""
     try:
         yield
     except RuntimeError as error:
         if is_out_of_memory(error):
             raise
         # Without the lines of OpenVINO's source that the message names.
-        message = " ".join(_LOCATION.sub("", str(error)).split())[:_LONGEST]
+        message = " ".join(_LOCATION.sub("", str(error)).split())[:400]
         raise Unsupported(reason("openvino_cannot", action=action, error=message)) from error
 
 
@@ -209,11 +199,9 @@ class Compiler:
         return compiled
 
     def cached_ns(self, models: Sequence[ov.Model], weights_bytes: int) -> int | None:
-        """Nanoseconds to compile these models from a cache in the temporary folder; None if it has
-        no room, or the device does not load what it wrote.
-        """
+        """Nanoseconds to compile from a cache in the temporary folder; None if that fails."""
         with tempfile.TemporaryDirectory() as folder:
-            if _ROOM * weights_bytes > disk_usage(folder).free:
+            if 2 * weights_bytes > disk_usage(folder).free:
                 return None
             for model in models:
                 self.compile(model, CACHE_DIR=folder)
@@ -234,5 +222,5 @@ def operator_types(compiled: Any) -> Iterator[tuple[str, str]]:
     for node in compiled.get_runtime_model().get_ops():
         about = node.get_rt_info()
         kind, type_ = (str(about[key].astype(str)) for key in ("layerType", "runtimePrecision"))
-        if kind not in _NO_OPERATORS and type_ not in _NO_TYPES:
+        if kind not in {"Const", "Input", "Output"} and type_ not in {"", "undefined", "dynamic"}:
             yield kind, type_

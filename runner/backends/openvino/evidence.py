@@ -44,14 +44,15 @@ def prove(
     outcome = observe(lambda: to_arrays(query()))
     outputs = len(outcome.outputs or ())
     parts = query.compiled
-    executed = {name for part in parts for name in execution_devices(part)}
+    types = Counter(type_ for part in parts for _, type_ in operator_types(part))
+    executed = {str(name) for part in parts for name in part.get_property("EXECUTION_DEVICES")}
     evidence = {
         "claimed": device.name,
         "execution_devices": join_distinct(executed),
         "device_full_name": device.full_name,
         "available_devices": ", ".join(device.available),
         "inference_precision": join_distinct(arithmetic_of_compiled(part) for part in parts),
-        "operators": _operators(parts),
+        "operators": ", ".join(f"{type_} {count}" for type_, count in sorted(types.items())),
         "outputs": str(outputs),
         **outcome.times,
         **outcome.failure,
@@ -74,16 +75,6 @@ def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: b
     if not used:
         return "none"
     return "partial" if failed or not outputs else "proven"
-
-
-def execution_devices(compiled: Any) -> list[str]:
-    return [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
-
-
-def _operators(parts: Iterable[Any]) -> str:
-    """The number of operators by type of number: `f32 40, i32 12`."""
-    types = Counter(type_ for part in parts for _, type_ in operator_types(part))
-    return ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
 
 
 class CountingRequest:

@@ -1,7 +1,10 @@
-"""Graphs read by OpenVINO and compiled for the shapes of queries."""
+"""Graphs read by OpenVINO, quantised by NNCF, and compiled for the shapes of queries."""
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,21 +12,102 @@ import openvino as ov
 
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.session import run_parts
-from runner.backends.openvino.device import Compiler, refusals
-from runner.backends.openvino.int8 import PartModels, Quantized, quantize
+from runner.backends.openvino.device import Compiler, operator_types, refusals
 from runner.backends.openvino.query import GraphQuery, PartExecutor, PartRequest, Slot, to_slot
 from runner.contract.cell import Cell
-from runner.contract.graph import Graph, Part, find_graph, first_cell_with_graph
+from runner.contract.errors import Unavailable
+from runner.contract.graph import DYNAMIC, Graph, Part, find_graph, first_cell_with_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.inputs import Inputs
-from runner.measure.clock import monotonic
+from runner.contract.reasons import reason
+from runner.inputs import Inputs, calibration_queries
+from runner.measure.clock import monotonic, seconds
+from runner.measure.environment import versions
 
+_SAMPLES = 8
+_SEED_OFFSET = 1_000
+"""Added to the job's seed, so that calibration draws other inputs than those measured."""
+_PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
+
+PartModels = Mapping[Part, ov.Model]
+Compile = Callable[[ov.Model], ov.CompiledModel]
 _Shapes = tuple[tuple[str, str], ...]
 """Names of inputs with their shapes; empty if a part stays dynamic."""
-_PREFILL: Part = "prefill"
-_TURNS = 2
-"""Requests of a part that reads its own outputs of the call before."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Parts in int8, and the method of their quantisation."""
+
+    models: PartModels
+    method: str
+    activations: bool
+    """True if activations are int8 as well as weights, so that products take int8."""
+    duration_s: float
+
+
+def quantize(job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile) -> Quantized:
+    """Parts in int8; of a generating graph weights alone, as tokens would calibrate its cache."""
+    try:
+        import nncf
+    except ModuleNotFoundError as error:
+        raise Unavailable(reason("int8_package_missing", package=error.name)) from error
+    nncf.set_log_level(logging.ERROR)
+    activations = graph.content == "forward"
+    start = monotonic()
+    with refusals("quantise the graph with NNCF"):
+        if not activations:
+            how = "weights alone, int8_asym per channel"
+            parts = {name: nncf.compress_weights(model.clone()) for name, model in models.items()}
+        else:
+            how = (
+                "post-training, preset mixed, model type transformer, "
+                f"{_SAMPLES} seeded samples drawn as inputs are, half padded"
+            )
+            samples = calibration(job, cell, graph, models, make)
+            parts = {
+                name: nncf.quantize(
+                    model,
+                    nncf.Dataset(list(samples[name])),
+                    preset=nncf.QuantizationPreset.MIXED,
+                    subset_size=_SAMPLES,
+                    model_type=nncf.ModelType.TRANSFORMER,
+                )
+                for name, model in models.items()
+            }
+    version = versions(["nncf"]).get("nncf", "")
+    duration_s = seconds(monotonic() - start)
+    return Quantized(parts, f"NNCF {version}, {how}", activations, duration_s)
+
+
+def calibration(
+    job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile
+) -> dict[Part, list[Inputs]]:
+    """Each part's inputs over queries of the cell's shape; single samples if that is open."""
+    samples: dict[Part, list[Inputs]] = {name: [] for name in models}
+    last = list(models)[-1]
+    compiled = {name: make(model) for name, model in models.items() if name != last}
+
+    def record(name: Part, inputs: Inputs) -> Inputs:
+        samples[name].append(inputs)
+        if name == last:
+            return {}
+        given = compiled[name](dict(inputs))
+        return {output: given[output] for output in graph.parts[name].outputs}
+
+    calls = {name: partial(record, name) for name in models}
+    single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
+    seeds = range(job.weights_seed + _SEED_OFFSET, job.weights_seed + _SEED_OFFSET + _SAMPLES)
+    for inputs in calibration_queries(job.model, single, seeds):
+        run_parts(graph.takes, calls, inputs)
+    return samples
+
+
+def int8_products(compiled: ov.CompiledModel) -> int:
+    """The number of matrix products and convolutions that take int8."""
+    return sum(
+        kind in _PRODUCTS and type_ in {"i8", "u8"} for kind, type_ in operator_types(compiled)
+    )
 
 
 class CompiledPart(NamedTuple):
@@ -33,9 +117,6 @@ class CompiledPart(NamedTuple):
     compiled: ov.CompiledModel
     shapes: _Shapes
     duration_ns: int
-
-    def request(self) -> PartRequest:
-        return PartRequest(self.model, self.compiled)
 
 
 def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
@@ -75,7 +156,6 @@ class OpenVINOGraph:
 
     @property
     def parts(self) -> tuple[CompiledPart, ...]:
-        """Every part as it is compiled now, for the last query or generation."""
         return tuple(self._kept.values())
 
     def compile(self, inputs: Inputs) -> None:
@@ -97,40 +177,33 @@ class OpenVINOGraph:
     def query(self, inputs: Inputs) -> GraphQuery:
         """The forward pass over these inputs; the part that fills a cache computes one as well."""
         executed, feeds = forward_pass(self.graph, self._spec, inputs)
-        dynamic = self._dynamic() if self.graph.content == "generation" else {}
+        generates = self.graph.content == "generation"
+        dynamic = self._dynamic() if generates else {}
         idle = [part.compiled for name, part in dynamic.items() if name not in executed.parts]
-        return self._query(executed, feeds, idle)
+        requests: list[PartRequest] = []
+
+        def bind(name: Part, slots: Mapping[str, Slot]) -> dict[str, Slot]:
+            shapes = ((key, slot.shape.to_string()) for key, slot in slots.items())
+            part = self._compiled(name, () if generates else tuple(shapes))
+            request = PartRequest(part.model, part.compiled)
+            request.renew_outputs()
+            request.read(slots)
+            requests.append(request)
+            return request.outputs(executed.parts[name].outputs)
+
+        slots = {name: to_slot(array) for name, array in feeds.items()}
+        calls = {name: partial(bind, name) for name in executed.parts}
+        outputs = run_parts(executed.takes, calls, slots)
+        return GraphQuery(requests, outputs, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
         executors = {}
         for name, part in self._dynamic().items():
-            requests = [part.request() for _ in range(1 if name == _PREFILL else _TURNS)]
+            # Two take turns where a part reads its own outputs of the call before.
+            count = 1 if name == "prefill" else 2
+            requests = [PartRequest(part.model, part.compiled) for _ in range(count)]
             executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
         return executors
-
-    def _query(
-        self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
-    ) -> GraphQuery:
-        requests: list[PartRequest] = []
-
-        def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
-            def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
-                request = self._compiled(name, self._fixed(slots)).request()
-                request.renew_outputs()
-                request.read(slots)
-                requests.append(request)
-                return request.outputs(graph.parts[name].outputs)
-
-            return bind
-
-        slots = {name: to_slot(array) for name, array in inputs.items()}
-        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
-        return GraphQuery(requests, outputs, idle)
-
-    def _fixed(self, slots: Mapping[str, Slot]) -> _Shapes:
-        if self.graph.content == "generation":
-            return ()
-        return tuple((name, slot.shape.to_string()) for name, slot in slots.items())
 
     def _dynamic(self) -> dict[Part, CompiledPart]:
         return {name: self._compiled(name, ()) for name in self.graph.parts}
@@ -181,8 +254,8 @@ class OpenVINOGraphs:
         gc.collect()  # requests that take turns hold each other by their inputs
 
     def _read(self, cell: Cell, graph: Graph, folder: Path) -> OpenVINOGraph:
-        models = read_graph_models(self._core, graph, folder)
-        if cell.precision != "int8":
-            return OpenVINOGraph(self._job.model, graph, models, self._compiler)
-        quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
-        return OpenVINOGraph(self._job.model, graph, quantized.models, self._compiler, quantized)
+        models, quantized = read_graph_models(self._core, graph, folder), None
+        if cell.precision == "int8":
+            quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
+            models = dict(quantized.models)
+        return OpenVINOGraph(self._job.model, graph, models, self._compiler, quantized)

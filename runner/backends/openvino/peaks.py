@@ -7,7 +7,7 @@ import openvino as ov
 from openvino import opset13 as operators
 
 from runner.backends.openvino.device import Compiler, base_name
-from runner.backends.openvino.int8 import int8_products
+from runner.backends.openvino.graph import int8_products
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,
     Kernel,
@@ -19,8 +19,7 @@ from runner.backends.peaks import (
 from runner.contract.cell import Precision
 
 _LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
-"""The grid of int8 inputs: steps of 1/32 from -3.5 on. It is not symmetric, as NNCF's preset mixed
-has it, so that inputs become uint8 with a zero point."""
+"""The grid of int8 inputs in steps of 1/32, not symmetric, as NNCF's preset mixed has it."""
 
 
 def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> PeakKernels:

@@ -20,7 +20,6 @@ class Slot:
     """The memory of a value: an input of a query, or an output of a part."""
 
     tensor: Callable[[], ov.Tensor]
-    """The tensor that holds the value now."""
     shape: ov.PartialShape
     moves: bool = False
     """True if the tensor may be another one after each call."""
@@ -38,7 +37,6 @@ class PartRequest:
         self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
 
     def read(self, inputs: Mapping[str, Slot]) -> None:
-        """Execute over these slots from now on."""
         self._inputs = inputs
         self._moving = {name: slot for name, slot in inputs.items() if slot.moves}
         self._set({name: slot for name, slot in inputs.items() if name not in self._moving})
@@ -58,10 +56,7 @@ class PartRequest:
         }
 
     def renew_outputs(self) -> None:
-        """Write outputs into new memory in each call, as the other runtimes do.
-
-        Accelerators keep theirs: they write faster into memory of their own.
-        """
+        """Write outputs into new memory in each call, unless an accelerator has its own."""
         if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
             return
         # An output that is an input shares its memory: other memory would hide what was given.
@@ -116,7 +111,6 @@ class GraphQuery:
         return (*(request.compiled for request in self.requests), *self._idle)
 
     def __call__(self) -> Mapping[str, Slot]:
-        """Execute; a request holds its outputs until the next call."""
         for request in self.requests:
             request()
         return self._outputs
@@ -147,7 +141,6 @@ class PartExecutor:
 
 
 def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
-    """A query over a model of one input and one output, bound as any other."""
     request = PartRequest(model, compiled)
     (name,) = compiled.input(0).get_names()
     request.renew_outputs()

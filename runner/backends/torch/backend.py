@@ -11,7 +11,15 @@ import torch
 import transformers
 from transformers.utils import import_utils, logging
 
-from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Iteration,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import join_distinct
 from runner.backends.peaks import PeakKernels
 from runner.backends.torch.device import (
@@ -46,7 +54,6 @@ from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
@@ -97,6 +104,9 @@ class TorchSession:
         cell = job.cells[0]
         self.device_name = chosen.name
         self.energy_device = EnergyDevice(pci_address=chosen.pci_address)
+        self.region: Region = "host" if chosen.device.type == "cpu" else "device"
+        self.threads = torch.get_num_threads()
+        self.interop_threads = torch.get_num_interop_threads()
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = parameter_type(cell)
@@ -131,25 +141,12 @@ class TorchSession:
         }
 
     @property
-    def threads(self) -> int:
-        return torch.get_num_threads()
-
-    @property
-    def interop_threads(self) -> int:
-        """Threads of torch's inter-operator pool, which eager mode leaves idle."""
-        return torch.get_num_interop_threads()
-
-    @property
     def libraries(self) -> dict[str, str]:
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         del cell
         return self._query(inputs)
-
-    @property
-    def region(self) -> Region:
-        return "host" if self._device.type == "cpu" else "device"
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         self.bind(cell, inputs)  # once, as a compiled session then counts its compilations
@@ -197,9 +194,7 @@ class TorchSession:
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
         return float_arrays(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         return prove(query, self._model, self._device, iteration)
 
     def trace(self, action: Query, stem: Path) -> None:

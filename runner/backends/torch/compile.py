@@ -14,7 +14,7 @@ from torch._inductor.cpp_builder import get_cpp_compiler
 from torch._inductor.exc import InvalidCxxCompiler
 from torch._inductor.utils import fresh_cache
 
-from runner.backends.base import Iteration, Query
+from runner.backends.base import Iteration, ProofEvidence, Query
 from runner.backends.torch.backend import TorchSession, is_out_of_memory, prepare_device
 from runner.backends.torch.device import TorchDevice
 from runner.backends.torch.query import TorchGenerator, TorchQuery
@@ -23,15 +23,11 @@ from runner.contract.cell import Cell, Mode
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.support import mode_error, precision_error
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
 __all__ = ["is_out_of_memory", "open_session"]
-
-_MOST_SHAPES = 1 << 16
-"""Torch executes further shapes of a model eagerly without a message; a job has fewer."""
 
 
 class _Compilation(NamedTuple):
@@ -57,15 +53,16 @@ class CompiledSession(TorchSession):
 
     def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
         super().__init__(job, chosen, began_ns)
-        dynamo_config.recompile_limit = dynamo_config.accumulated_recompile_limit = _MOST_SHAPES
+        # Further shapes than these would be executed eagerly without a message.
+        dynamo_config.recompile_limit = dynamo_config.accumulated_recompile_limit = 1 << 16
         dynamo_config.fail_on_recompile_limit_hit = True
         # In place: the model's own methods and signature stay what they are.
         self._model.compile(dynamic=False)
         self._caches = ExitStack()
         self._cell = job.cells[0]
         self._last = _compiled_so_far()
-        self._work: str | None = None
-        self._by_work: dict[str, _Compilation] = {}
+        self._work = ""
+        self._by_work = {"": _Compilation()}
         """Compilations by the work that caused them."""
 
     @property
@@ -107,9 +104,7 @@ class CompiledSession(TorchSession):
         self._begin(cell, "training")
         return super().bind_training(cell, inputs, clock)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         proof, evidence = super().prove(query, iteration)
         graphs = self._compilation_of(self._work).graphs
         if proof == "proven" and not graphs:
@@ -133,19 +128,18 @@ class CompiledSession(TorchSession):
             self._caches.close()
             self._caches.enter_context(fresh_cache())
 
-    def _compilation_of(self, work: str | None) -> _Compilation:
+    def _compilation_of(self, work: str) -> _Compilation:
         self._settle()
-        return _Compilation() if work is None else self._by_work.get(work, _Compilation())
+        return self._by_work.get(work, _Compilation())
 
     def _settle(self) -> None:
         now = _compiled_so_far()
-        if self._work is not None:
-            before, last = self._by_work[self._work], self._last
-            self._by_work[self._work] = _Compilation(
-                before.time_s + (now.time_s - last.time_s),
-                before.graphs + now.graphs - last.graphs,
-                before.breaks + now.breaks - last.breaks,
-            )
+        before, last = self._by_work[self._work], self._last
+        self._by_work[self._work] = _Compilation(
+            before.time_s + (now.time_s - last.time_s),
+            before.graphs + now.graphs - last.graphs,
+            before.breaks + now.breaks - last.breaks,
+        )
         self._last = now
 
 

@@ -86,7 +86,6 @@ class TorchDevice:
     """A device that was found, and the options that were set for it."""
 
     device: torch.device
-    """As torch calls it, with its index where there may be several."""
     name: str
     uuid: str | None = None
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
@@ -111,11 +110,6 @@ def find_torch_device(
         facts = {"precision": precision, "device": chosen.name}
         raise Unsupported(reason("device_precision", **facts, cause=reason(lack)))
     return chosen
-
-
-def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
-    del library, environment
-    return TorchDevice(torch.device("cpu"), cpu_model())
 
 
 def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
@@ -153,7 +147,7 @@ def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
 
 
 _FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], TorchDevice]] = {
-    "cpu": _cpu,
+    "cpu": lambda *_: TorchDevice(torch.device("cpu"), cpu_model()),
     "cuda": _cuda,
     "rocm": _rocm,
     "mps": _mps,
@@ -186,7 +180,6 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
 
 
 def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[str, str]) -> int:
-    """The index of the GPU that the user chose by index or UUID, else the first."""
     chosen = chosen_device(backend, environment)
     if chosen is None:
         return 0
@@ -201,7 +194,6 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 
 def _lack(device_type: str, precision: Precision, library: Any) -> ReasonCode | None:
-    """The reason why the device does not compute in that precision; None if it does."""
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":

@@ -21,14 +21,11 @@ _SEEN_BY_TENSORS = ("cpu", "mps")
 computed them: operators that MPS lacks are errors, as `device` lets none fall back to the CPU."""
 _HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 _MICROSECONDS = 1_000_000
-_HEAVIEST = 30
-_NAME_WIDTH = 60
 
 
 def prove(
     query: Query, model: torch.nn.Module, device: torch.device, iteration: Iteration | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices of its tensors and the iteration's kernels."""
     outcome = observe(query)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     devices = {
@@ -74,16 +71,16 @@ def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
 
 def launch_time_s(events: Iterable[FunctionEvent]) -> float:
     """Seconds in which a device executed a kernel, or an operator of the host launched one."""
-    return _busy_s(event for event in events if _is_kernel(event) or _launches(event))
+    return _busy_s(
+        event
+        for event in events
+        if _is_kernel(event) or any(not k.name.startswith(COPIES) for k in event.kernels)
+    )
 
 
 def _busy_s(events: Iterable[FunctionEvent]) -> float:
     spans = ((event.time_range.start, event.time_range.end) for event in events)
     return busy_time(spans) / _MICROSECONDS
-
-
-def _launches(event: FunctionEvent) -> bool:
-    return any(not kernel.name.startswith(COPIES) for kernel in event.kernels)
 
 
 def _is_kernel(event: FunctionEvent) -> bool:
@@ -108,8 +105,8 @@ def trace(action: Query, stem: Path, device: torch.device) -> None:
         action()
     table = profiler.key_averages().table(
         sort_by="self_cpu_time_total" if device.type == "cpu" else "self_device_time_total",
-        row_limit=_HEAVIEST,
-        max_name_column_width=_NAME_WIDTH,
+        row_limit=30,
+        max_name_column_width=60,
     )
     save_file(
         stem.with_name(f"{stem.name}.trace.json"),

@@ -15,10 +15,8 @@ from runner.contract.reasons import reason
 
 _LARGEST = 127
 _LEAST_SCALE = torch.finfo(torch.float32).tiny
-_MULTIPLE = 8
-"""Both sides of the weights must be a multiple of this on CUDA."""
-_FEWEST_ROWS = 17
-"""The inputs that a product on CUDA must have at least."""
+_MULTIPLE, _FEWEST_ROWS = 8, 17
+"""On CUDA sides of the weights are multiples, and products have at least so many rows."""
 
 
 class Int8Linear(torch.nn.Module):
@@ -68,7 +66,15 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
         raise Unsupported(reason("int8_no_linear", kinds=kinds))
     total = sum(parameter.numel() for parameter in model.parameters())
     share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
-    how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)
+    if device_type == "cpu":
+        how, inputs = packed_method(), "call"
+        with warnings.catch_warnings(action="ignore"):  # what shall replace it is slower here
+            quantize_dynamic(  # type: ignore[no-untyped-call]
+                model, {Linear: per_channel_dynamic_qconfig}, inplace=True
+            )
+    else:
+        how, inputs = "torch._int_mm dynamic", "token"
+        _replace(model, linear)
     layers = sum(isinstance(module, PackedLinear | Int8Linear) for module in model.modules())
     return (
         f"{how}: {layers} linear layers, {share:.0%} of the parameters; weights per channel, "
@@ -77,7 +83,6 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
 
 
 def packed_method() -> str:
-    """The name of torch.ao's dynamic layers, whose weights are packed for the CPU."""
     return f"torch.ao dynamic ({torch.backends.quantized.engine})"
 
 
@@ -88,23 +93,13 @@ def quantised_types(model: torch.nn.Module) -> set[str]:
     return packed | {str(m.weight.dtype) for m in layers if isinstance(m, Int8Linear)}
 
 
-def _pack(model: torch.nn.Module) -> tuple[str, str]:
-    """The library that multiplies, and the range of inputs that shares a scale."""
-    with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
-        quantize_dynamic(  # type: ignore[no-untyped-call]
-            model, {Linear: per_channel_dynamic_qconfig}, inplace=True
-        )
-    return packed_method(), "call"
-
-
-def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:
-    """The same; a layer that several modules share stays one."""
+def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> None:
+    """Put int8 layers in the place of these; one that several modules share stays one."""
     quantised = {layer: Int8Linear(layer) for layer in linear}
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):
             if type(child) is Linear:
                 setattr(parent, name, quantised[child])
-    return "torch._int_mm dynamic", "token"
 
 
 def _unfold(model: torch.nn.Module) -> None:

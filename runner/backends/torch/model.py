@@ -22,8 +22,6 @@ from runner.contract.models import ModelSpec
 from runner.contract.models.catalogue import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 from runner.contract.reasons import reason
 
-_WRITTEN_BY = "transformers_version"
-"""The key of a configuration that transformers wrote."""
 _SOURCE = "accelmatrix_weights"
 """The attribute of a model that holds the description of its pretrained weights."""
 _SHOWN = 3
@@ -108,9 +106,8 @@ def _pretrained_config(spec: ModelSpec) -> Any:
     for name, value in spec.config.items():
         actual = getattr(config, name, value)
         if type(value) is int and actual != value:
-            raise Unsupported(
-                reason("config_differs", model=spec.name, key=name, actual=actual, wanted=value)
-            )
+            facts = {"model": spec.name, "key": name, "actual": actual, "wanted": value}
+            raise Unsupported(reason("config_differs", **facts))
     return config
 
 
@@ -120,7 +117,7 @@ def _bundled_config(spec: ModelSpec) -> Any:
     """
     options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
-    if _WRITTEN_BY in options or spec.weights != "random":
+    if "transformers_version" in options or spec.weights != "random":
         return config
     usual = type(config)()
     known = {"decoder_start_token_id"}  # every encoder-decoder takes it, few config classes say so
@@ -178,10 +175,8 @@ def _translate_errors(spec: ModelSpec) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise Unavailable(
-            reason("weights_unloadable", model=spec.name, error=first_line)
-        ) from error
+        line = str(error).strip().splitlines()[0]
+        raise Unavailable(reason("weights_unloadable", model=spec.name, error=line)) from error
     except (ValueError, RuntimeError) as error:
-        first_line = str(error).strip().splitlines()[0]
-        raise Unsupported(reason("cannot_build", model=spec.name, error=first_line)) from error
+        line = str(error).strip().splitlines()[0]
+        raise Unsupported(reason("cannot_build", model=spec.name, error=line)) from error

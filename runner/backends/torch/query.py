@@ -155,7 +155,6 @@ class TorchGenerator:
         config.output_logits = config.return_dict_in_generate = True
         processors = transformers.LogitsProcessorList([_ForcedTokens(tokens)])
         with torch.inference_mode():
-            result = self._model.generate(
-                **self._inputs, generation_config=config, logits_processor=processors
-            )
+            options = {"generation_config": config, "logits_processor": processors}
+            result = self._model.generate(**self._inputs, **options)
         return torch.stack(result.logits, dim=1).to("cpu", torch.float32).numpy()

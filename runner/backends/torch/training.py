@@ -1,7 +1,6 @@
 """Training steps with separate times for forward pass, loss, backward pass and optimizer.
 
-Precisions below fp32 are torch's automatic mixed precision unless the cell says `pure`: products in
-that precision under autocast, beside parameters, gradients and moments in fp32.
+Precisions below fp32 are torch's autocast beside parameters in fp32, unless the cell says `pure`.
 """
 
 import inspect
@@ -28,7 +27,6 @@ SIZE = 4096
 """Numbers of a sketch; a tensor with no more elements is its own."""
 _BLOCK = SIZE << 10
 """Elements that get their signs at once, so that a large tensor takes little memory."""
-_LEARNING_RATE = 1e-5
 _SAMPLE = 64
 """Elements of each parameter, at least, that are kept to see a change."""
 
@@ -70,37 +68,6 @@ def _spread_elements(tensor: torch.Tensor, count: int) -> torch.Tensor:
     return elements[:: max(1, len(elements) // count)].clone()
 
 
-class _GradientWatch:
-    """Sketches of gradients and updates, taken around the optimizer's own step."""
-
-    def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        self._parameters = dict(model.named_parameters())
-        self._before = self._samples()
-        self.gradients: Mapping[str, FloatArray] | None = None
-        """By parameter, without the loss' scale; None before a step was taken."""
-        self._hook = optimizer.register_step_pre_hook(lambda *_: self._take())
-
-    def updates(self) -> dict[str, FloatArray]:
-        """By parameter, the change of evenly spaced elements since this watch began."""
-        after = self._samples()
-        return {name: after[name] - before for name, before in self._before.items()}
-
-    def close(self) -> None:
-        self._hook.remove()
-
-    def _take(self) -> None:
-        self.gradients = {
-            name: sketch(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
-            for name, parameter in self._parameters.items()
-        }
-
-    def _samples(self) -> dict[str, FloatArray]:
-        return {
-            name: _spread_elements(parameter, SIZE).to("cpu", torch.float64).numpy()
-            for name, parameter in self._parameters.items()
-        }
-
-
 @contextmanager
 def _without_chance(model: torch.nn.Module) -> Iterator[None]:
     """The model as it trains, with batch norms, but without dropout, which differs by device."""
@@ -132,8 +99,7 @@ def find_criterion(model: Any, outputs: Any, labels: torch.Tensor) -> Criterion 
 def _candidates(model: Any) -> Iterator[Criterion]:
     """The model's own loss function as its forward pass may call it; then plain cross entropy.
 
-    Own functions take (logits, labels, vocab_size) or (labels, pooled_logits, config), see
-    `transformers.loss.loss_utils`. T5 has one but does not use it: it would shift the labels.
+    Both of `transformers.loss.loss_utils`' signatures; T5 has one, and does not use it.
     """
     own = model.loss_function
     parameters = inspect.signature(own).parameters
@@ -172,7 +138,7 @@ class TorchTrainer:
         model.train()
         self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self._before = {n: _spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
-        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=_LEARNING_RATE)
+        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=1e-5)
 
     @property
     def scale(self) -> float | None:
@@ -219,8 +185,7 @@ class TorchTrainer:
     def untaught(self) -> tuple[str, ...]:
         """The parameters of layers in which each gradient so far was 0, which decay alone changed.
 
-        One parameter may well have none: the first attention of DETR's decoder multiplies zeros,
-        and a sharp softmax of bf16 leaves its queries and keys nothing.
+        One alone may well have none: DETR's first attention of the decoder multiplies zeros.
         """
         names = list(self._changes())
         taught = {_layer(name) for name in names if self._squares(name).any()}
@@ -238,17 +203,30 @@ class TorchTrainer:
         with torch.no_grad(), self._arithmetic.cast():
             outputs = self._forward(self._model.forward)
         self._separate_loss(outputs)
-        watch = _GradientWatch(self._model, self._optimizer)
+        parameters = dict(self._model.named_parameters())
+        gradients: dict[str, FloatArray] = {}
+
+        def take(*_: object) -> None:
+            for name, parameter in parameters.items():
+                gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                gradients[name] = sketch(gradient)
+
+        def elements() -> dict[str, FloatArray]:
+            spread = {name: _spread_elements(p, SIZE) for name, p in parameters.items()}
+            return {name: kept.to("cpu", torch.float64).numpy() for name, kept in spread.items()}
+
+        before, loss = elements(), np.nan
+        hook = self._optimizer.register_step_pre_hook(take)  # gradients have no scale any more
         try:
             with _without_chance(self._model):
-                loss = np.nan
                 for _ in range(MOST_SKIPPED):
                     loss = self.step().loss
-                    if watch.gradients is not None:
+                    if gradients:
                         break
-            return Rehearsal(loss, watch.gradients or {}, watch.updates())
+            after = elements()
+            return Rehearsal(loss, gradients, {name: after[name] - before[name] for name in before})
         finally:
-            watch.close()
+            hook.remove()
 
     def close(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)

@@ -46,7 +46,8 @@ def test_openvino_compiles_a_quantised_product_to_one_of_whole_numbers() -> None
     compiler.compile = compile_  # type: ignore[method-assign]
     kernels = openvino_peaks(compiler, "CPU", "int8")
     assert kernels.product
-    matrix, product = (tensor.data for tensor in _values(kernels.product(SIZE)))
+    multiply: Callable[[], Any] = kernels.product(SIZE)
+    matrix, product = (tensor.data for tensor in multiply())
     assert [type_ for kind, type_ in seen if kind == "FullyConnected"] == ["u8"]
     weights = random_matrix(SIZE, np.int8).astype(np.float32) / 16
     assert relative_difference(product, matrix @ weights) < 0.02
@@ -88,8 +89,3 @@ def test_every_runtime_has_a_peak_in_int8(kernels_of: Callable[[], PeakKernels |
     columns = peak_columns(session, Room(None, memory_bytes=1), monotonic)
     assert 0 < columns["peak_flops_per_s"] < inf
     assert columns["peak_method"].endswith("rows")
-
-
-def _values(kernel: Any) -> list[Any]:
-    values: list[Any] = kernel()
-    return values

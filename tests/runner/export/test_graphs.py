@@ -141,7 +141,6 @@ publish_graph(Path(sys.argv[1]), "dynamic", make)
 
 
 def made(folder: Path, scratch: Path) -> Graph:
-    """Files of a graph in the folder."""
     graph = save_graph(scratch, {"forward": layer()})
     (folder / "forward.onnx").write_bytes((scratch / KEY / "dynamic/forward.onnx").read_bytes())
     return graph

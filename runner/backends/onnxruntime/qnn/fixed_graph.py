@@ -11,12 +11,8 @@ import onnxruntime
 from onnx import TensorProto, numpy_helper
 
 _WEIGHTS_FILE = "session.optimized_model_external_initializers_file_name"
-_ERRORS_ONLY = 3
 _DISABLED_PASSES = ("MatMulAddFusion",)
-"""Passes left to the session that executes: where this one has run before, it fails on the names
-that it gave then."""
-_READABLE = (TensorProto.FLOAT, TensorProto.INT64)
-"""The types of constants that rewrites look into."""
+"""A pass left to the session that executes: there it fails on the names that it gave here."""
 
 
 class FixedGraph:
@@ -27,16 +23,12 @@ class FixedGraph:
         self._model = onnx.load_model(path, load_external_data=False)
         self.graph: Any = self._model.graph
         values = (*self.graph.input, *self.graph.value_info, *self.graph.output)
-        self.constants: Mapping[str, Any] = {
-            tensor.name: tensor for tensor in self.graph.initializer
-        }
+        self.constants: Mapping[str, Any] = {t.name: t for t in self.graph.initializer}
         """The initialisers, by name; their numbers are read on demand."""
         self.shapes = {value.name: _fixed_shape(value) for value in values}
         """The shapes of values; None where a size is not recorded."""
-        self.booleans = {
-            value.name for value in values if value.type.tensor_type.elem_type == TensorProto.BOOL
-        }
-        """The values that are recorded as true or false."""
+        types = {value.name: value.type.tensor_type.elem_type for value in values}
+        self.booleans = {name for name, type_ in types.items() if type_ == TensorProto.BOOL}
 
     def save(self) -> None:
         self._path.write_bytes(self._model.SerializeToString())
@@ -44,7 +36,7 @@ class FixedGraph:
     def constant(self, name: str) -> npt.NDArray[Any] | None:
         """The numbers of that initialiser; None if there is none, or of another type."""
         tensor = self.constants.get(name)
-        if tensor is None or tensor.data_type not in _READABLE:
+        if tensor is None or tensor.data_type not in (TensorProto.FLOAT, TensorProto.INT64):
             return None
         return numpy_helper.to_array(tensor, base_dir=str(self._path.parent))
 
@@ -96,7 +88,7 @@ def attribute_of(node: Any, name: str) -> Any:
 def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
     """Write the graph with these sizes of its symbolic dimensions, its weights beside it."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = 3  # errors only
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(written)
     options.add_session_config_entry(_WEIGHTS_FILE, f"{written.name}.data")

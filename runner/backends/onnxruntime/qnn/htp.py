@@ -3,7 +3,6 @@
 import ctypes
 import platform
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,8 +31,7 @@ QNN = "QNNExecutionProvider"
 SIMULATOR = "HTP simulator"
 _HTP, _SYSTEM = "QnnHtp", "QnnSystem"
 _SIMULATED_SOC = "60"
-"""Snapdragon X Elite, in QNN's numbering of its chips. Without a chip the simulator computes in
-fp32, and most graphs cannot be compiled."""
+"""Snapdragon X Elite in QNN's numbering; without a chip the simulator computes in fp32."""
 _AT_FULL_SPEED = {"htp_performance_mode": "burst", "rpc_control_latency": "100"}
 """The plugin's default lets the HTP save power. `burst` asks for its highest clock and voltage, the
 latency, in microseconds, keeps processor and HTP from sleeping between two calls (ONNX Runtime, QNN
@@ -97,7 +95,6 @@ class CompiledGraph:
 def compile_graph(
     graph: Graph, folder: Path, device: OnnxDevice, threads: int, inputs: Inputs
 ) -> CompiledGraph:
-    """Compile every part for the sizes of these inputs, and time a reload."""
     sizes = _dimension_sizes(graph, folder, inputs)
     # The sessions read the files again when they are profiled.
     files = tempfile.TemporaryDirectory()
@@ -115,26 +112,21 @@ def compile_graph(
 
 def _dimension_sizes(graph: Graph, folder: Path, inputs: Inputs) -> DimensionSizes:
     """The values of the graph's symbolic dimensions, as these inputs have them."""
-    if graph.shape != DYNAMIC:
-        return {}
-    shapes = {name: array.shape for name, array in inputs.items()}
+
+    def unoptimised(fallback: bool) -> Any:
+        options = session_options(1, fallback=fallback)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        return options
+
     sizes: dict[str, int] = {}
-    for part in graph.parts.values():
-        sizes |= _sizes(folder / part.file, shapes)
+    for part in graph.parts.values() if graph.shape == DYNAMIC else ():
+        # Only a session knows the names of its dimensions.
+        session = create_session(folder / part.file, cpu_device(), unoptimised)
+        for argument in session.get_inputs():
+            shape = inputs[argument.name].shape if argument.name in inputs else ()
+            named = zip(argument.shape, shape, strict=False)
+            sizes |= {name: size for name, size in named if isinstance(name, str)}
     return sizes
-
-
-def _sizes(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> DimensionSizes:
-    """The same of one part; only a session knows the names of its dimensions."""
-    options = session_options(1)
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    arguments = create_session(model, cpu_device(), lambda _: options).get_inputs()
-    return {
-        name: size
-        for argument in arguments
-        for name, size in zip(argument.shape, shapes.get(argument.name, ()), strict=False)
-        if isinstance(name, str)
-    }
 
 
 def _rewritten(graph: Graph, folder: Path, out: Path, sizes: DimensionSizes) -> tuple[str, ...]:

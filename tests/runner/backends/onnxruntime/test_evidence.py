@@ -33,7 +33,6 @@ ALL_THERE = SessionFacts(providers_there=True, values_there=True, strict=True, f
 
 
 def opened_in(folder: Path, **parts: ModelProto) -> OnnxGraph:
-    """The graph of these parts; it generates if it has a prefill."""
     content = "generation" if "prefill" in parts else "forward"
     graph = save_graph(folder, parts, content=content)  # type: ignore[arg-type]
     return OnnxGraph(graph, folder / KEY / "dynamic", cpu_device(), threads=1)

@@ -47,7 +47,6 @@ JOB = onnx_job(*CELLS, purpose="verify")
 
 
 def with_determinant() -> onnx.ModelProto:
-    """The layer, and a node that the HTP has no kernel for."""
     model = layer(rows=WIDTH, result="hidden")
     model.graph.node.append(helper.make_node("Det", ["hidden"], ["logits"]))
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("logits", FLOAT, ()))

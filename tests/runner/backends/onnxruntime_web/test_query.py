@@ -1,25 +1,28 @@
-"""The outputs that each step of a generation gives to the page, in a real browser."""
+"""Graphs and generations in a page: files of weights, and outputs of steps in a real browser."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
+import onnx
 import pytest
 from playwright.sync_api import Page
 
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.page import WebPage
-from runner.backends.onnxruntime_web.query import WebGenerator, WebGraph
+from runner.backends.onnxruntime_web.query import WebGenerator, WebGraph, external_files
 from runner.contract.axes import Backend
+from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph
 from runner.contract.models import ModelSpec
 from runner.contract.web import BUNDLES
 from runner.inputs import synthesise
+from tests.support.onnx_graphs import layer
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder
+from tests.support.words import raises_words
 
-pytestmark = pytest.mark.slow
 STEPS = 4
 NOTE = """async (bundle) => {
     const { InferenceSession } = await import(`../runtime/${bundle}`);
@@ -36,13 +39,10 @@ TAKE_NOTED = "() => window.noted.splice(0)"
 
 
 class Generation(NamedTuple):
-    """A generator and the page that it lies in."""
-
     generate: WebGenerator
     tab: Page
 
     def steps(self) -> list[dict[str, str]]:
-        """The memory of each output of each step since the last call."""
         steps: list[dict[str, str]] = self.tab.evaluate(TAKE_NOTED)
         return steps
 
@@ -66,6 +66,7 @@ def generation(
         yield Generation(generate, tab)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "memory"),
     [
@@ -90,3 +91,18 @@ def test_timed_steps_give_tokens_and_caches_and_forced_ones_give_logits(
             assert step
             assert set(step.values()) == {memory}
             assert all("past_key_values" in name for name in step)
+
+
+def with_weights_at(location: str) -> onnx.ModelProto:
+    model = layer()
+    weights = model.graph.initializer[0]
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    entry = weights.external_data.add()
+    entry.key, entry.value = "location", location
+    return model
+
+
+@pytest.mark.parametrize("location", ["../secret", "/etc/passwd", "folder/weights"])
+def test_weights_outside_of_the_folder_are_refused(location: str) -> None:
+    with raises_words(Unsupported, match="outside its folder"):
+        external_files(with_weights_at(location))
