@@ -10,9 +10,8 @@ from typing import Literal, get_args
 
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
-from orchestrator.system.problems import not_one_of
 from runner.contract.axes import Backend, Precision, Runtime
-from runner.contract.errors import UsageError
+from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.installation import how_to_install
 from runner.contract.synonyms import axis_called, counsel, meaning
 
@@ -287,7 +286,7 @@ def known_backend(name: str) -> Backend:
     for backend in real_backends():
         if backend == meant:
             return backend
-    raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
+    raise UsageError(counsel(axis, name) or refuse_unknown(name, real_backends()))
 
 
 def image_names() -> Mapping[str, tuple[Backend, ...]]:

@@ -9,7 +9,6 @@ from runner.contract.errors import UsageError, closest
 from runner.contract.job import DEVICE_VARIABLE, Job
 from runner.contract.topology import SYSTEM, place_job, read_topology
 from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
-from runner.contract.web.browser_choice import BrowserChoice
 
 
 def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:
@@ -63,10 +62,6 @@ def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
     browser = job.browser.variables(ours) if job.browser else {}
     return {**passed, **hub, **inherited_variables(job, ours), **browser, **OWN_PYTHON}
-
-
-def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:
-    return BrowserChoice.of(ours)
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:

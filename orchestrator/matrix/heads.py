@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from orchestrator.matrix.signatures import Config
-from orchestrator.system.problems import not_one_of, quote
-from runner.contract.errors import SkipEntry, UsageError
+from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry, UsageError, refuse_unknown
 from runner.contract.models import Family, Modality
 from runner.contract.weights import CONFIG_FILE
 
@@ -119,7 +119,7 @@ def require_family(name: str) -> Family:
     for family in families:
         if family == word:
             return family
-    raise UsageError(f"--family: {not_one_of(name, families)}")
+    raise UsageError(f"--family: {refuse_unknown(name, families)}")
 
 
 def require_modality(name: str) -> Modality:
@@ -132,7 +132,7 @@ def require_modality(name: str) -> Modality:
     for modality in modalities:
         if modality == name:
             return modality
-    raise UsageError(f"--modality: {not_one_of(name, modalities)}")
+    raise UsageError(f"--modality: {refuse_unknown(name, modalities)}")
 
 
 def _original(config: Config) -> str:

@@ -147,8 +147,14 @@ def require_free_folder(
 def output_file(path: Path) -> Iterator[IO[bytes]]:
     """Open an output: a file is written whole or not at all, a pipe or device directly."""
     if is_stream(path):
-        with _output_stream(path) as file:
-            yield file
+        with translate_os_errors(path, hint=_STREAM_HINT):
+            if is_stdout(path):
+                sys.stdout.flush()
+                yield sys.stdout.buffer
+                sys.stdout.buffer.flush()
+            else:
+                with path.open("wb") as file:
+                    yield file
         return
     with translate_os_errors(path, hint=OUTPUT_HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +172,16 @@ def output_folder(path: Path) -> Iterator[Path]:
             _remove(unfinished)
             unfinished.mkdir(parents=True)
             yield unfinished
-            _replace_folder(unfinished, path, old)
+            if path.exists():
+                _remove(old)
+                path.rename(old)
+            try:
+                unfinished.rename(path)
+            except BaseException:
+                if old.exists():
+                    old.rename(path)
+                raise
+            _remove(old)
     finally:
         with suppress(OSError):
             _remove(unfinished)
@@ -194,22 +209,6 @@ def remove_half_made(parent: Path) -> None:
             _remove(path)
 
 
-@contextmanager
-def _output_stream(path: Path) -> Iterator[IO[bytes]]:
-    with (
-        translate_os_errors(path, hint=_STREAM_HINT),
-        _stdout() if is_stdout(path) else path.open("wb") as file,
-    ):
-        yield file
-
-
-@contextmanager
-def _stdout() -> Iterator[IO[bytes]]:
-    sys.stdout.flush()
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
-
-
 def _mode(path: Path) -> int | None:
     try:
         return path.stat().st_mode
@@ -222,19 +221,6 @@ def _require_absent(option: str, path: Path, *, force: bool) -> None:
         raise UsageError(
             f"{option} {path}: exists already", hint="name another, or replace it with `--force`"
         )
-
-
-def _replace_folder(unfinished: Path, path: Path, old: Path) -> None:
-    if path.exists():
-        _remove(old)
-        path.rename(old)
-    try:
-        unfinished.rename(path)
-    except BaseException:
-        if old.exists():
-            old.rename(path)
-        raise
-    _remove(old)
 
 
 def _remove(path: Path) -> None:

@@ -110,12 +110,7 @@ def read_tables(
     Of rows, `columns` are read, or all; `check_interrupt` is asked from time to time.
     """
     question = {"columns": columns and [*columns], "extent": extent, "most_bytes": most_bytes}
-    yield from _read_each([*paths], question, check_interrupt)
-
-
-def _read_each(
-    left: list[Path], question: Mapping[str, Any], check_interrupt: CheckInterrupt
-) -> Iterator[Read]:
+    left = [*paths]
     while left:
         answered = 0
         with _child() as (child, is_new):
@@ -126,18 +121,16 @@ def _read_each(
             return
         suspect = left[answered]
         if is_new and len(left) == 1:
-            yield Read(suspect, fault=_refusal(child.wait()))
+            status = child.wait()
+            end = f"signal {-status}" if status < 0 else f"exit status {status}"
+            fault = DamagedFile(
+                "damaged, or too large to be read within its limits: the process that read it"
+                f" ended with {end}"
+            )
+            yield Read(suspect, fault=fault)
             return
-        yield from _read_each([suspect], question, check_interrupt)
+        yield from read_tables([suspect], columns, extent, most_bytes, check_interrupt)
         left = left[answered + 1 :]
-
-
-def _refusal(status: int) -> DamagedFile:
-    end = f"signal {-status}" if status < 0 else f"exit status {status}"
-    return DamagedFile(
-        "damaged, or too large to be read within its limits: the process that read it ended with"
-        f" {end}"
-    )
 
 
 _Child: TypeAlias = "subprocess.Popen[bytes]"

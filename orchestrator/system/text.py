@@ -30,10 +30,10 @@ _TEXT_ESCAPES = {code: escape for code, escape in _LINE_ESCAPES.items() if code 
 def parse_duration(value: object) -> float:
     """Seconds from `90s`, `20m`, `1h30m`, `500ms` or a plain number of seconds."""
     seconds = _number(value)
-    if seconds is None and isinstance(value, str):
-        parts = {unit: part for unit, part in _parts(value).items() if part is not None}
-        if parts:
-            seconds = sum(float(part) * _SECONDS[unit] for unit, part in parts.items())
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if seconds is None and match and any(match.groups()):
+        parts = match.groupdict(default="0").items()
+        seconds = sum(float(part) * _SECONDS[unit] for unit, part in parts)
     if seconds is None or not 0 <= seconds < math.inf:
         raise ValueError(f"{value!r} is not a duration such as 90s, 20m or 1h30m")
     return seconds
@@ -138,8 +138,3 @@ def _number(value: object) -> float | None:
     except OverflowError:
         return math.inf
     return None
-
-
-def _parts(text: str) -> dict[str, str | None]:
-    match = _DURATION.fullmatch(text.strip())
-    return match.groupdict() if match else {}

@@ -1,5 +1,6 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from orchestrator.backends.machine import this_host, this_machine
 from orchestrator.commands.measure.plan import plan_run, run_source, with_exports
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
-from orchestrator.launchers.environment import chosen_browser, set_variables
+from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
@@ -26,7 +27,7 @@ from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
-from runner.contract.web.browser_choice import BROWSER_VARIABLE
+from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.run_report import RunReport
@@ -158,7 +159,7 @@ def begin_run(
         observer.note(note)
     launcher = choose_launcher(options.launcher, observer.note)
     drives = any(entry.cell.runtime == "onnxruntime_web" for entry in plan.entries)
-    if drives and chosen_browser() and launcher != "process":
+    if drives and BrowserChoice.of(os.environ) and launcher != "process":
         observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
     return create_run(plan, source, results, replace(options, launcher=launcher))
 

@@ -29,8 +29,8 @@ from orchestrator.exchange.imports.formats.mapping_file import (
 )
 from orchestrator.exchange.imports.measurement import as_text, flatten, is_null, moment_fault
 from orchestrator.exchange.imports.simulation_marks import marks_in
-from orchestrator.system.problems import not_one_of, quote
-from runner.contract.errors import DamagedFile, suggest
+from orchestrator.system.problems import quote
+from runner.contract.errors import DamagedFile, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
 
 _ABSENT = object()
@@ -218,7 +218,7 @@ def _value(entry: FileEntry, row: MappedRow, origin: ValueSource) -> Any:
     meant = origin.values.get(as_text(value).strip())
     if meant is None:
         entry.fault(
-            origin.name, not_one_of(value, tuple(origin.values), " in the mapping's values")
+            origin.name, refuse_unknown(value, tuple(origin.values), " in the mapping's values")
         )
     return meant
 
@@ -237,7 +237,7 @@ def _status(entry: FileEntry, origin: ValueSource, value: Any) -> None:
         entry.set(status=value)
     else:
         entry.fault(
-            origin.name, not_one_of(value, get_args(Status), ": name `values` in the mapping")
+            origin.name, refuse_unknown(value, get_args(Status), ": name `values` in the mapping")
         )
 
 

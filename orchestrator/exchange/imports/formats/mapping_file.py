@@ -10,15 +10,9 @@ from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_vali
 from orchestrator.exchange.imports.measurement import UNITS, ImportedMeasurement, dimension_of
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import (
-    Problem,
-    not_one_of,
-    problems_in,
-    raise_problems,
-    read_source,
-    unknown_key,
-)
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.cell import Frozen
+from runner.contract.errors import refuse_key, refuse_unknown
 
 _HINT = (
     "a mapping names its source and columns, such as {source: lab, columns: {model: {from: name}, "
@@ -111,7 +105,7 @@ def _unknown(data: Any) -> Iterator[Problem]:
     columns = data.get("columns") if isinstance(data, dict) else None
     for name in columns if isinstance(columns, dict) else ():
         if name not in _COLUMNS:
-            yield Problem(("columns", name), unknown_key(name, _COLUMNS))
+            yield Problem(("columns", name), refuse_key(name, list(_COLUMNS)))
 
 
 def _flaws(mapping: MappingFile) -> Iterator[Problem]:
@@ -135,7 +129,7 @@ def _unit_flaws(column: str, origin: ValueSource) -> Iterator[Problem]:
     if origin.unit is None and dimension in _UNIT_REQUIRED:
         yield Problem(path, f"is required: one of {', '.join(UNITS[dimension])}")
     elif origin.unit is not None and origin.unit not in UNITS[dimension]:
-        yield Problem(path, not_one_of(origin.unit, tuple(UNITS[dimension])))
+        yield Problem(path, refuse_unknown(origin.unit, tuple(UNITS[dimension])))
 
 
 def _key_flaws(mapping: MappingFile) -> Iterator[Problem]:
