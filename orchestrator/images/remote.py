@@ -151,7 +151,6 @@ class Registry:
         return _Answer(answer.status_code, media_type, challenge, content)
 
     def _authorize(self, challenge: str) -> None:
-        """Take a token, or the credentials themselves, for what is fetched from now on."""
         self._authorized = True
         known: Mapping[str, Any] = load_config().resolve_authconfig(self._host) or {}
         user, password = known.get("Username"), known.get("Password")

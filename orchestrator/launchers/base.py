@@ -35,10 +35,7 @@ class Task:
     """The folder of prepared graphs; the runner only reads it."""
 
     def staged(self) -> Mapping[str, Path]:
-        """The files and folders that the runner is given, by the option that names each.
-
-        Unavailable if the model's own weights are gone, or are not those that were planned.
-        """
+        """The files and folders that the runner is given, by the option that names each."""
         places = {
             "--job": self.job_file,
             OUT: self.out,
@@ -108,10 +105,7 @@ class Launcher(Protocol):
         ...
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Remove what crashed orchestrators left on these devices; returns how many things.
-
-        Call it with the devices reserved: then whatever is there has no owner.
-        """
+        """Remove what crashed orchestrators left on these devices, which are reserved; counts it."""
         ...
 
 

@@ -67,10 +67,7 @@ def command(task: Task) -> list[str]:
 
 
 def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of ours that a container gets: those the user named, and the chosen device.
-
-    The device not where the engine shows it that one alone, whose index is then another.
-    """
+    """The variables that the user named, and the chosen device if the engine shows others too."""
     inherited = inherited_variables(task.job, ours)
     if CATALOGUE[task.backend].device.nvidia or not ours.get(DEVICE_VARIABLE):
         return inherited
@@ -136,7 +133,6 @@ def host_node_groups(node: str) -> frozenset[int] | None:
 
 
 def labels(task: Task, host: str) -> dict[str, str]:
-    """The labels by which a container's owner is known after a crash."""
     return {
         RUN_LABEL: task.job.run_id,
         JOB_LABEL: task.job.id,
@@ -168,13 +164,11 @@ def is_orphan(container_labels: Mapping[str, str]) -> bool:
 
 
 def container_name(task: Task) -> str:
-    """A readable name that no other launch has."""
     readable = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{task.job.run_id}-{task.job.id}")
     return f"accelmatrix-{readable}-{uuid.uuid4().hex[:8]}"
 
 
 def machine_id_hash(machine_id: Path = MACHINE_ID) -> str:
-    """An id of this machine, which other machines that use the same engine don't share."""
     try:
         identity = machine_id.read_text("utf-8").strip()
     except OSError:

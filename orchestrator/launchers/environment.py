@@ -50,7 +50,6 @@ _ARTIFACTS = ("reference", "prepare", "count")
 
 
 def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of ours that the user named for this job."""
     names: Iterable[str] = () if job.purpose in _ARTIFACTS else job.inherit_environ
     return {name: ours[name] for name in names if name in ours}
 

@@ -72,10 +72,7 @@ def job_user(info: Mapping[str, Any], uid: int, gid: int) -> JobUser:
 
 @contextmanager
 def lend_output(folder: Path, user: JobUser) -> Iterator[None]:
-    """Give the output folder to the job's user, and take it back in the end.
-
-    What comes back sets no user or group when it is executed.
-    """
+    """Give the output folder to the job's user, and take it back in the end."""
     if not user.is_lent_output:
         yield
         return
@@ -105,10 +102,7 @@ def let_read(path: Path) -> None:
 
 
 def require_readable(folder: Path, root: Path, user: JobUser) -> None:
-    """Refuse a folder of which the job's user cannot read a file, which may be a link.
-
-    The container sees what is below `root`.
-    """
+    """Refuse a folder below `root`, which the container sees, whose files the job cannot read."""
     if not user.is_lent_output:
         return
     for file in (folder, *folder.iterdir()):

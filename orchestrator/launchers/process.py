@@ -56,7 +56,6 @@ def remove_scratch(folder: Path) -> None:
 
 
 def _is_orphan(folder: Path) -> bool:
-    """True if it is this user's, and who made it lives no more."""
     owner = folder.name.removeprefix(_PREFIX).rpartition("-")[0]
     if owner == owner_id(os.getpid()):
         return False
@@ -87,10 +86,7 @@ class ProcessLauncher(LocalLauncher):
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
-        """Start the runner in a session of its own, so that Ctrl-C reaches us alone.
-
-        Where it starts programs in sessions of their own, they end with the launch as well.
-        """
+        """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
         environment = process_environment(task.job)
         with ExitStack() as exits:
             if task.job.cells[0].runtime in IN_CHILDREN:
@@ -193,18 +189,13 @@ def _start(target: Callable[..., None], *arguments: Any) -> threading.Thread:
 
 
 def _read(pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
-    """Read until everybody who can write has closed it, then close this end."""
     with pipe:
         while chunk := pipe.read(_CHUNK_BYTES):
             take(chunk)
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and of the children its first thread started.
-
-    The kernel lists those in one small file; to look through all processes for them would cost
-    the benchmark beside it more than 1 % of a core.
-    """
+    """Resident memory of a process and of its first thread's children, at a small cost."""
     total = psutil.Process(pid).memory_info().rss
     with suppress(OSError):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():

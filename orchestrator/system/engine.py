@@ -63,7 +63,6 @@ def engine_errors(attempt: str) -> Iterator[None]:
 
 
 def engine_message(error: BaseException) -> str:
-    """The failure in one line, in the engine's own words if it gave any."""
     text = error.explanation if isinstance(error, APIError) else None
     lines = str(text or error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -63,10 +63,7 @@ def database_option(database: Path) -> list[str]:
 def translate_os_errors(
     path: Path, problem: str = "cannot be written", hint: str = _RESUME_HINT
 ) -> Iterator[None]:
-    """Turn an error of the file system into a StoreError that names the file.
-
-    A BrokenPipeError, when a pipe's reader has gone, is for the command's boundary.
-    """
+    """Turn an error of the file system, but for a broken pipe, into one that names the file."""
     try:
         yield
     except BrokenPipeError:
@@ -112,10 +109,7 @@ def require_no_stream(option: str, path: Path) -> None:
 
 
 def require_free(option: str, path: Path, *, force: bool, database: Path) -> None:
-    """Refuse an output that must not be replaced, before any work is done for it.
-
-    A file goes with `force` alone. Pipes and devices are allowed: nothing in them is replaced.
-    """
+    """Refuse an output that must not be replaced, before any work is done for it."""
     if path.is_dir() or is_disk(path):
         kind = "a folder" if path.is_dir() else "a disk"
         raise UsageError(f"{option} {path}: is {kind}", hint="name a file")

@@ -19,10 +19,7 @@ Waiting = Callable[[str, str], None]
 def hold_devices(
     devices: frozenset[str], holder: str, waiting: Waiting, folder: Path | None = None
 ) -> Iterator[None]:
-    """Hold the locks of these devices, waiting for the run that holds one.
-
-    They are taken in alphabetical order, so that two runs cannot wait for each other.
-    """
+    """Hold the locks of these devices, in an order in which no two runs wait for each other."""
     folder = folder or _shared_folder()
     with ExitStack() as stack:
         for device in sorted(devices):

@@ -72,7 +72,6 @@ class Read:
         return names
 
     def table(self) -> pa.Table:
-        """The rows; raises the fault if there is one."""
         if self.fault is not None:
             raise self.fault
         return pa.ipc.open_stream(self.content).read_all()
@@ -105,10 +104,7 @@ def read_tables(
     most_bytes: int = TABLE_BYTES,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> Iterator[Read]:
-    """Read files one after the other; only plain ones that have one name are opened.
-
-    Of rows, `columns` are read, or all; `check_interrupt` is asked from time to time.
-    """
+    """Read files one after the other, all columns or these; only plain ones are opened."""
     question = {"columns": columns and [*columns], "extent": extent, "most_bytes": most_bytes}
     left = [*paths]
     while left:
@@ -257,7 +253,6 @@ def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
 def _content(
     path: Path, columns: Sequence[str] | None, extent: Extent, most_bytes: int, answers: IO[bytes]
 ) -> pa.Buffer:
-    """The answer about a file, as a stream of Arrow."""
     if extent == "rows":
         content = read_plain(path, most_bytes)
         with _limits(len(content)), _opened(pa.BufferReader(content)) as parquet:
@@ -286,7 +281,6 @@ def _opened(source: pa.NativeFile) -> pq.ParquetFile:
 
 @contextmanager
 def _limits(size: int) -> Iterator[None]:
-    """The memory and the processor time that a file of that size may take."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     most = int(time.process_time()) + _CPU_S + size // _BYTES_A_S
     limit = most if hard == resource.RLIM_INFINITY else min(most, hard)

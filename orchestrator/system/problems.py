@@ -65,10 +65,7 @@ class Source:
 
 
 def read_source(path: Path, *, plain: bool = False) -> Source:
-    """Read a `.json` file as JSON and any other as YAML.
-
-    Plain: refuse a FIFO or a device, where a file names the path and not the user.
-    """
+    """Read a `.json` file as JSON and any other as YAML; no FIFO or device where it must be plain."""
     text = document_text(path, plain=plain)
     if path.suffix != ".json":
         data, lines = parse_yaml(text, str(path))
@@ -152,7 +149,6 @@ class Problem:
 
 
 def quote(value: object) -> str:
-    """Quote a value in an error: at most 80 characters, without line breaks."""
     text = _YAML_WORDS.get(repr(value), repr(value))
     return text if len(text) <= 80 else f"{text[:77]}…"
 

@@ -106,7 +106,6 @@ def _is_path(text: str) -> bool:
 
 
 def plural(count: int, noun: str) -> str:
-    """The noun in the singular for a count of 1, else in the plural."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -116,7 +115,6 @@ def escape_control(text: str) -> str:
 
 
 def escape_control_line(text: str) -> str:
-    """Escape control characters, line breaks and tabs included."""
     return text if text.isprintable() else text.translate(_LINE_ESCAPES)
 
 

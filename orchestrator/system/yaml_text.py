@@ -20,10 +20,7 @@ _UNCLOSED = {"flow mapping": "{", "flow sequence": "[", "quoted scalar": "quote"
 
 
 def advise(text: str, line: int, context: str, context_line: int | None) -> str | None:
-    """The fault near a line, counted from 0, where a parser gave up; None if nothing is known.
-
-    The parser says what it was reading, and where that began.
-    """
+    """The fault near a line, counted from 0, where a parser gave up reading what context says."""
     lines = text.splitlines()
     near = [number for number in (line, line - 1) if 0 <= number < len(lines)]
     for number in near:
@@ -107,7 +104,6 @@ def parse_yaml(text: str, name: str) -> tuple[Any, dict[Location, int]]:
 
 
 def _fault(error: Any, text: str) -> str:
-    """The fault with its line, in plain words where they are known."""
     mark = error.problem_mark or error.context_mark
     if mark and not isinstance(error, _Refused):
         begun = error.context_mark.line if error.context_mark else None

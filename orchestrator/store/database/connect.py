@@ -22,7 +22,6 @@ from runner.contract.errors import DamagedFile, StoreError
 
 
 def wal_path(path: Path) -> Path:
-    """The write-ahead log, where DuckDB keeps what was committed and is not yet in the file."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -31,7 +30,6 @@ def lock_path(path: Path) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of the database and its log."""
     return sum(file.stat().st_size for file in (path, wal_path(path)) if file.exists())
 
 
@@ -129,10 +127,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def store_errors(doing: str, hint: str) -> Iterator[None]:
-    """Turn DuckDB's errors into `StoreError`s that say what was being done.
-
-    `REMEDY` in the hint stands for what helps against an error of the file system.
-    """
+    """Turn DuckDB's errors into `StoreError`s that say what was being done; see `file_hint`."""
     with interruptible():
         try:
             yield
@@ -174,8 +169,8 @@ _REFUSED = re.compile(r"Permission denied|Read-only file system")
 def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection:
     """Open an existing database, waiting up to `wait_s` seconds for its lock.
 
-    Times are shown in UTC. Readers are in a sandbox: they change nothing and reach no other file,
-    and of their settings the limit of memory alone can be changed.
+    Readers are in a sandbox: they change nothing and reach no other file, and of their settings the
+    limit of memory alone can be changed.
     """
     deadline = time.monotonic() + wait_s
     while True:
@@ -215,7 +210,6 @@ _SPILL_SHARE = 0.5
 
 
 def _sandbox() -> str:
-    """Statements that limit all readers of a file in this process, until the last is closed."""
     folder = spill_folder()
     free = int(_SPILL_SHARE * shutil.disk_usage(folder).free) if folder else 0
     return f"""
@@ -230,10 +224,7 @@ def _sandbox() -> str:
 
 
 def limit_memory(connection: DuckDBPyConnection, memory_bytes: int | None) -> int:
-    """Limit all of this process's readers of the file, without bytes to a share of the memory.
-
-    Returns the limit, bytes.
-    """
+    """Limit this process's readers of the file, by default to a share of memory; returns bytes."""
     limit = f"{QUESTION_MEMORY_SHARE:.0%}" if memory_bytes is None else f"{memory_bytes}B"
     connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
     return parse_size(scalar(connection, "SELECT current_setting('memory_limit')"))
@@ -270,10 +261,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
-    """The rows of a SELECT, without Arrow, which loads numpy.
-
-    Without pytz DuckDB gives no moments, which thus come as numbers.
-    """
+    """The rows of a SELECT, without Arrow, which loads numpy, and pytz, which moments would need."""
     relation = connection.sql(sql, params=list(parameters))
     names, moments = relation.columns, [str(type_) == _MOMENT for type_ in relation.types]
     if any(moments):

@@ -92,10 +92,7 @@ def _kind_of(
 
 
 def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
-    """Names of columns by table, of our tables that are there.
-
-    DuckDB's own lists, `duckdb_columns` and `duckdb_tables`, take longer than all else here.
-    """
+    """Names of columns by table, of our tables that are there; DuckDB's own lists take longer."""
     columns: dict[str, set[str]] = {}
     for table in TABLES:
         with suppress(duckdb.CatalogException):
@@ -133,7 +130,6 @@ def write_blank(path: Path, *, scratch: bool) -> None:
 
 
 def create_schema(connection: DuckDBPyConnection) -> None:
-    """Make tables and views in an empty database."""
     connection.begin()
     for relation in (*TABLES, *VIEWS):
         connection.execute(relation.ddl)

@@ -59,7 +59,7 @@ def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple
 def withdraw_changes(
     path: Path, run_id: str, cell_ids: Collection[str] | None = None, wait_s: float = WAIT_S
 ) -> tuple[str, ...]:
-    """Take back what was accepted of these cells of a run, or of all of them; returns their ids."""
+    """Take back what was accepted of these cells of a run, or of all; returns their ids."""
     with _changing(path, wait_s, "nothing was taken back") as connection:
         known = _known(connection, run_id, cell_ids)
         connection.execute(_WITHDRAW, [run_id, list(known)])
@@ -139,11 +139,8 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
 
 
 def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> None:
-    """Delete runs, rows that only they use, and what is kept of them; call with the lock held.
-
-    The rows go in one transaction, after the kept files: who is killed before can drop them again.
-    """
-    drop_kept(path, run_ids)
+    """Delete runs, rows that only they use, and what is kept of them; call with the lock held."""
+    drop_kept(path, run_ids)  # first: who is killed before the rows go can drop them again
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
         store_errors(f"{path}: the runs cannot be dropped", f"nothing was changed; {REMEDY}"),

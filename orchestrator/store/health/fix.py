@@ -139,7 +139,6 @@ def _fixed(
     words: WriteWords,
     wait_s: float,
 ) -> Validation:
-    """Repair what these checks found, within one transaction."""
     connection, kind = open_current(path, read_only=False, wait_s=wait_s)
     failure = f"{path}: cannot be repaired, and nothing was changed"
     with connection, store_errors(failure, f"{REMEDY}, then try again"):
@@ -303,7 +302,6 @@ _OF_OTHERS = (
 
 
 def _beside(table: Table, alias: str) -> str:
-    """Another table's rows of results of which no row stays."""
     return (
         f"LEFT JOIN (SELECT * FROM {table.name} WHERE result_id NOT IN (SELECT result_id"
         f" FROM {RESULTS.name} WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"

@@ -79,7 +79,6 @@ def define_sentences(connection: DuckDBPyConnection) -> None:
 
 
 def _possible(connection: DuckDBPyConnection, retyped: Collection[str]) -> list[Check]:
-    """The checks that read neither a missing view nor a column of another type."""
     if not retyped:
         views = {name for (name,) in connection.execute(_RESULT_VIEWS).fetchall()}
         return [check for check in CHECKS if views.issuperset(check.views)]
@@ -89,10 +88,7 @@ def _possible(connection: DuckDBPyConnection, retyped: Collection[str]) -> list[
 
 
 def _suspected_of(connection: DuckDBPyConnection, checks: Sequence[Check]) -> list[Check]:
-    """The checks without those of single records that every record passes.
-
-    DuckDB takes far longer to plan the sentences of a check than to try all conditions.
-    """
+    """The checks without those of records that pass: to plan their sentences takes far longer."""
     passed: set[Check] = set()
     for timed in (False, True):
         alike = [check for check in checks if isinstance(check, RecordCheck)]

@@ -68,7 +68,6 @@ _WORDED = pa.schema(
 
 @contextmanager
 def _worded(connection: DuckDBPyConnection, records: str, words: WriteWords) -> Iterator[str]:
-    """A relation with the words of these records, by their ids."""
     rows: pa.Table = connection.sql(_CODED.format(records=records)).to_arrow_table()
     batches = [
         pa.RecordBatch.from_pylist(
@@ -120,10 +119,7 @@ def known_files(
     files: Sequence[Path],
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> Mapping[Path, int]:
-    """Count the records of each file of which the database has all, of the same moment.
-
-    Large files and unreadable ones are left to the merge, which reads all of them.
-    """
+    """Count the records of each small file of which the database has all, of the same moment."""
     if not are_small(files) or not has_rows(connection, RESULTS.name):
         return {}
     tables = []
@@ -206,10 +202,7 @@ def merge_files(
     admission: Admission,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
-    """Merge the records of these files in one transaction.
-
-    Damaged files are left out and reported, and so is what is not admitted.
-    """
+    """Merge the records of these files in one transaction; damaged files are reported."""
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
     damaged = stage(connection, new, check_interrupt)
@@ -269,10 +262,7 @@ def _keep(
 
 
 def incoming_in(table: str) -> str:
-    """The incoming records that a table names by file and number, as FROM wants them.
-
-    They are no view: DuckDB plans all of a view's columns wherever it is read, which are hundreds.
-    """
+    """The incoming records that a table names; of a view DuckDB would plan hundreds of columns."""
     return f"incoming SEMI JOIN {table} USING (filename, file_row_number)"
 
 
@@ -294,7 +284,6 @@ def delete_results(connection: DuckDBPyConnection, ids: str) -> None:
 
 
 def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
-    """Count the records that were left out since they are in quarantine."""
     if not has_rows(connection, f"{QUARANTINE.name} WHERE recorded_at IS NOT NULL"):
         return 0
     count = scalar(

@@ -222,7 +222,6 @@ class _Question:
         self._errors: tuple[type[Exception], ...] = (duckdb.Error, OSError, MemoryError)
 
     def ask(self, sql: str, memory_bytes: int | None) -> Answer:
-        """The answer, of which no row has been read."""
         import pyarrow as pa
 
         self._errors = (*self._errors, pa.ArrowException)
@@ -232,7 +231,6 @@ class _Question:
         return Answer(schema, self._batches(reader, schema), most_bytes)
 
     def show(self, sql: str, memory_bytes: int | None) -> ShownAnswer:
-        """The answer for the screen, of which no row has been read."""
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
         most_bytes //= _AS_TEXT
         relation = self._wait_for(lambda: self._relation(sql))
@@ -247,7 +245,6 @@ class _Question:
         return ShownAnswer(answer.schema.names, chain.from_iterable(map(text_rows, batches)))
 
     def close(self) -> None:
-        """Release the database, or have it released when the answer can be given up."""
         self._thread.close(self._owned.close)
 
     def _reader(self, sql: str) -> pa.RecordBatchReader:

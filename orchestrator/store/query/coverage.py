@@ -79,7 +79,6 @@ def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
 
 
 def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
-    """Results by model and backend, synthetic ones too: they lie in scratch databases alone."""
     ranks = ", ".join(map(text, BEST_FIRST))
     rows = fetch(
         connection,
@@ -108,10 +107,7 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """The size of the database, and of the record files of these runs.
-
-    A run's files lie in the folder that has its id; an import's file has it as its name.
-    """
+    """The size of the database, and of record files in a folder, or of a name, that is a run's id."""
     above, sizes, ids = len(results.absolute().parts), list[int](), frozenset(runs)
     for path in find_files([results] if results.exists() else []):
         if not ids.isdisjoint({*path.parts[above:], path.stem}):

@@ -35,7 +35,6 @@ _Key = tuple[object, ...]
 
 
 def is_part(path: Path) -> bool:
-    """True if a file with this path below a folder is one that an export writes."""
     return _FILE.fullmatch(path.as_posix()) is not None
 
 

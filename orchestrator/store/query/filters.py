@@ -173,7 +173,6 @@ def _moment(name: str, value: object) -> datetime:
 
 
 def _several(value: object) -> Collection[object]:
-    """The values of a filter: those of a collection, or the one."""
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
         return value
     return [value]

@@ -129,7 +129,6 @@ def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path
 def _require_plain(
     connection: DuckDBPyConnection, table: Table, columns: _TableColumns, path: Path
 ) -> None:
-    """Insist that it is a table with our columns, none of which computes itself."""
     known = columns.get(table.name)
     if known is None:
         raise StoreError(f"{path}: has no table {table.name}", hint=_BUNDLE_HINT)

@@ -51,7 +51,6 @@ class StoredRun:
 
     @property
     def unfinished(self) -> Run:
-        """The run as it is described here; its end follows from its records again."""
         return self.run.model_copy(update={"finished_at": None})
 
     def is_newer_than(self, run: Run) -> bool:
@@ -81,10 +80,7 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
 
 
 def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
-    """The runs of which the database knows less than is given here.
-
-    A run that was described keeps its facts whatever others say of it; its end may move.
-    """
+    """The runs of which the database knows less; one that was described keeps its facts."""
     undescribed = []
     for run in runs:
         stored = known.get(run.run_id)
@@ -164,7 +160,6 @@ class BundleRows:
 def bundle_rows(
     path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S
 ) -> Iterator[BundleRows]:
-    """These runs of the database, or all of them if none is named."""
     require_database(path)
     connection, kind = open_current(path, read_only=True, wait_s=wait_s)
     with connection, store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"):

@@ -82,10 +82,7 @@ def described_runs(connection: DuckDBPyConnection, run_ids: Iterable[str]) -> li
 def keep_merged(
     connection: DuckDBPyConnection, rows: str, run_ids: Iterable[str], database: Path
 ) -> None:
-    """Keep these rows, which FROM takes, and what is known of their runs, in a file.
-
-    Call it in the transaction that brings them into the database.
-    """
+    """Keep rows, which FROM takes, and what is known of their runs, in the merge's transaction."""
     counts = ", ".join(f"count({name})" for name in SCHEMA.names)
     ((*filled,),) = connection.execute(f"SELECT {counts} FROM {rows}").fetchall()
     chosen = [
@@ -107,7 +104,6 @@ def keep_merged(
 
 
 def drop_kept(database: Path, run_ids: Collection[str]) -> None:
-    """Take these runs out of the record files beside a database."""
     dropped = pa.array(sorted(run_ids), pa.string())
     for path in kept_files(database):
         held = run_ids_in(path)

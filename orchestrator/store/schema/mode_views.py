@@ -34,7 +34,6 @@ def _of_mode(
     condition: str,
     known: list[ViewColumn] = RESULT_COLUMNS,
 ) -> View:
-    """Rows of `benchmark_performance` with columns of their own beside."""
     return view(
         name,
         f"{doc}; rows and columns of `benchmark_performance`, with more of their own.",

@@ -41,10 +41,7 @@ def promise(one: str, other: str) -> str:
 
 
 def ratio_end(one: str, other: str, end: str, factor: float = 1.0) -> str:
-    """The low or high end of the interval of the ratio of one time by another.
-
-    A factor makes it so many times as wide, on a logarithmic scale.
-    """
+    """An end of the interval of a ratio of times, so many times as wide on a logarithmic scale."""
     ends = {"low": ("low", "high", "-"), "high": ("high", "low", "+")}
     own, others, sign = ends[end]
     squares = " + ".join(

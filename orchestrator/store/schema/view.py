@@ -155,7 +155,6 @@ def columns_of_metrics(view: str, beside: Iterable[ViewColumn]) -> list[ViewColu
 
 
 def view(name: str, doc: str, shown: Sequence[ViewColumn], rows: str) -> View:
-    """The view of these columns of the rows, which FROM takes."""
     described = tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
     return View(name, doc, described, f"SELECT {select_list(shown)} FROM {rows}")
 
