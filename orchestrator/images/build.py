@@ -126,7 +126,7 @@ def build_image(
     source: ImageSource,
     report: ReportLine,
 ) -> str:
-    """Build the image, each line in a log file; returns its id, `sha256:…`, as the engine says it."""
+    """Build the image, each line in a log file; returns its id as the engine says it."""
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
     base = _base(settings, name, source)

@@ -64,15 +64,12 @@ class TaskExecution(Protocol):
     @property
     def lines(self) -> Queue[str | None]:
         """The runner's stdout, line by line; None after the last line."""
-        ...
 
     def kill(self) -> None:
         """End the runner and all its children at once; harmless when it has ended."""
-        ...
 
     def wait(self) -> Exit:
         """Block until it has ended, or until EngineUnavailable says that nobody will know."""
-        ...
 
 
 class Launcher(Protocol):
@@ -88,25 +85,20 @@ class Launcher(Protocol):
     @classmethod
     def can_reach(cls, backend: Backend) -> bool:
         """True if it can give a job the backend's device, on a machine that has one."""
-        ...
 
     def reserve(
         self, devices: frozenset[str], holder: str, waiting: Waiting
     ) -> AbstractContextManager[None]:
         """Reserve these devices for one holder; wait until other holders release them."""
-        ...
 
     def prepare(self, backend: Backend) -> Provenance:
         """Make sure that jobs of this backend can be launched; returns their environment."""
-        ...
 
     def launch(self, task: Task) -> AbstractContextManager[TaskExecution]:
         """Start the runner. Leaving the context leaves nothing behind: no process, no container."""
-        ...
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Remove what crashed orchestrators left on these devices, which are reserved; counts it."""
-        ...
+        """Remove what crashed orchestrators left on these devices, which are reserved; count it."""
 
 
 class LocalLauncher:

@@ -51,7 +51,6 @@ class ImageProvider(Protocol):
 
     def ensure(self, backend: Backend) -> Image:
         """The backend's image, which the engine holds."""
-        ...
 
 
 class DockerLauncher(LocalLauncher):

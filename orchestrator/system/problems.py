@@ -65,7 +65,7 @@ class Source:
 
 
 def read_source(path: Path, *, plain: bool = False) -> Source:
-    """Read a `.json` file as JSON and any other as YAML; no FIFO or device where it must be plain."""
+    """Read a `.json` file as JSON and any other as YAML; `plain` refuses FIFOs and devices."""
     text = document_text(path, plain=plain)
     if path.suffix != ".json":
         data, lines = parse_yaml(text, str(path))

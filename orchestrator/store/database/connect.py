@@ -78,7 +78,12 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise _in_use_error(path, wait_s, _duckdb_error(path)) from error
+        held: Exception = error
+        try:
+            duckdb.connect(path, read_only=True).close()
+        except duckdb.Error as refusal:
+            held = refusal
+        raise _in_use_error(path, wait_s, held) from error
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be written: {error.strerror or error}",
@@ -90,7 +95,7 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         lock.release()
 
 
-def _in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreError:
+def _in_use_error(path: Path, wait_s: float, error: Exception) -> StoreError:
     """The error for a locked database; DuckDB's own error names the process that holds it."""
     holder = _HOLDER.search(str(error))
     by = holder[1] if holder else "another connection"
@@ -98,14 +103,6 @@ def _in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreEr
         f"{path}: still in use by {by} after waiting {wait_s:g} s",
         hint="wait for it to finish or end it, then try again; nothing was changed",
     )
-
-
-def _duckdb_error(path: Path) -> Exception | None:
-    try:
-        duckdb.connect(path, read_only=True).close()
-    except duckdb.Error as error:
-        return error
-    return None
 
 
 if TYPE_CHECKING:
@@ -261,7 +258,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
-    """The rows of a SELECT, without Arrow, which loads numpy, and pytz, which moments would need."""
+    """The rows of a SELECT, without Arrow, which loads numpy, and pytz, which moments need."""
     relation = connection.sql(sql, params=list(parameters))
     names, moments = relation.columns, [str(type_) == _MOMENT for type_ in relation.types]
     if any(moments):

@@ -21,14 +21,15 @@ from orchestrator.store.database.connect import (
     writer_lock,
 )
 from orchestrator.store.database.open import open_current
-from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.copies import copy_database
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.health.validate import (
     ALTERED,
     RETYPED,
     Finding,
-    define_macros,
+    define_conditions,
+    define_sentences,
     find_all,
     redefine_views,
     schema_differences,
@@ -142,7 +143,8 @@ def _fixed(
     connection, kind = open_current(path, read_only=False, wait_s=wait_s)
     failure = f"{path}: cannot be repaired, and nothing was changed"
     with connection, store_errors(failure, f"{REMEDY}, then try again"):
-        define_macros(connection, now)
+        define_conditions(connection, now)
+        define_sentences(connection)
         find_faults(connection, errors)
         # Apart from the transaction, since a damaged file would end it.
         stage(connection, find_files(_record_paths(connection, path, results)))
@@ -180,15 +182,9 @@ def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
             connection.execute(
                 f"INSERT INTO faults SELECT {text(check.table)}, row_id, subject,"
                 f" {text(check.name)} || coalesce(': ' || fault, '')"
-                f" FROM ({check.query}) WHERE {_is_error(check)}"
+                f" FROM ({check.query}) WHERE CASE WHEN source IS NULL OR is_ours(source)"
+                f" THEN {check.severity == 'error'} ELSE {check.imported == 'error'} END"
             )
-
-
-def _is_error(check: Check) -> str:
-    ours = "(source IS NULL OR is_ours(source))"
-    if check.severity == check.imported:
-        return "true"
-    return ours if check.severity == "error" else f"NOT {ours}"
 
 
 _FAULTY_RUNS = f"""

@@ -192,7 +192,10 @@ def restore_snapshot(
                 kept = aside = None
                 if not is_missing(path):
                     try:
-                        _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
+                        with connect(path, read_only=True, wait_s=wait_s) as connection:
+                            is_scratch = read_kind(connection, path).scratch
+                        if is_scratch != snapshot.manifest.scratch:
+                            raise _other_kind(path, scratch=is_scratch)
                         kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
                     except DamagedFile:
                         aside = copy_aside(path, "damaged")
@@ -215,12 +218,9 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
         )
 
 
-def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
-    with connect(path, read_only=True, wait_s=wait_s) as connection:
-        kind = read_kind(connection, path)
-    if kind.scratch != scratch:
-        one, other = ("real", "scratch") if scratch else ("scratch", "real")
-        raise StoreError(
-            f"{path}: a {one} database, and the snapshot is of a {other} one",
-            hint="name another file with `--database`; nothing was changed",
-        )
+def _other_kind(path: Path, *, scratch: bool) -> StoreError:
+    one, other = ("scratch", "real") if scratch else ("real", "scratch")
+    return StoreError(
+        f"{path}: a {one} database, and the snapshot is of a {other} one",
+        hint="name another file with `--database`; nothing was changed",
+    )

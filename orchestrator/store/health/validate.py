@@ -50,7 +50,8 @@ class Finding:
 
 def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
-    define_macros(connection, now)
+    define_conditions(connection, now)
+    define_sentences(connection)
     altered = schema_differences(connection)
     ours = {f"{table.name}.{column.name}" for table in TABLES for column in table.columns}
     retyped = {name for name, how in altered.items() if name in ours and how.startswith(_IS)}
@@ -61,14 +62,8 @@ def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ..
     )
 
 
-def define_macros(connection: DuckDBPyConnection, now: datetime) -> None:
-    """Give the connection the macros and variables that the checks' SQL names."""
-    define_conditions(connection, now)
-    define_sentences(connection)
-
-
 def define_conditions(connection: DuckDBPyConnection, now: datetime) -> None:
-    """Give the connection those that the conditions of checks name."""
+    """Give the connection the macros and variables that the conditions of checks name."""
     connection.execute(f"SET VARIABLE moment = TIMESTAMPTZ {text(now.isoformat())}")
     connection.execute(read_sql("conditions"))
 

@@ -224,9 +224,15 @@ class _Question:
     def ask(self, sql: str, memory_bytes: int | None) -> Answer:
         import pyarrow as pa
 
+        from orchestrator.store.query.formats import cast_for_arrow
+
         self._errors = (*self._errors, pa.ArrowException)
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
-        reader = self._wait_for(lambda: self._reader(sql))
+        relation = self._wait_for(lambda: cast_for_arrow(self._relation(sql)))
+        # Left open, the reader would let nobody open the file again.
+        reader = self._wait_for(
+            lambda: self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
+        )
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
         return Answer(schema, self._batches(reader, schema), most_bytes)
 
@@ -246,13 +252,6 @@ class _Question:
 
     def close(self) -> None:
         self._thread.close(self._owned.close)
-
-    def _reader(self, sql: str) -> pa.RecordBatchReader:
-        from orchestrator.store.query.formats import cast_for_arrow
-
-        relation = cast_for_arrow(self._relation(sql))
-        # Left open, the reader would let nobody open the file again.
-        return self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
 
     def _relation(self, sql: str) -> DuckDBPyRelation:
         require_question(self._connection, sql)

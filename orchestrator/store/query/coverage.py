@@ -107,7 +107,7 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """The size of the database, and of record files in a folder, or of a name, that is a run's id."""
+    """The size of the database, and of the record files that have a run's id in their path."""
     above, sizes, ids = len(results.absolute().parts), list[int](), frozenset(runs)
     for path in find_files([results] if results.exists() else []):
         if not ids.isdisjoint({*path.parts[above:], path.stem}):
