@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.fix import find_faults, validate_database
-from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
+from orchestrator.store.health.validate import EXAMPLES, Finding, define_conditions, define_sentences
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from runner.contract.record.record import Record
@@ -52,7 +52,8 @@ def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
     errors = validate_database(database, now=NOW).errors
 
     with duckdb.connect(database) as connection:
-        define_macros(connection, NOW)
+        define_conditions(connection, NOW)
+        define_sentences(connection)
         find_faults(connection, errors)
         found = connection.execute("SELECT subject, reason FROM faults").fetchall()
     named = {(subject.rpartition("/")[2], reason.partition(": ")[0]) for subject, reason in found}
@@ -154,7 +155,8 @@ def test_what_others_printed_may_be_rounded(database: Path) -> None:
         if check is not None:
             expected[row] = check
     with duckdb.connect(database) as connection:
-        define_macros(connection, NOW)
+        define_conditions(connection, NOW)
+        define_sentences(connection)
         found = {
             subject: check.name
             for check in CHECKS
