@@ -74,7 +74,7 @@ def _values(data: Any) -> Iterator[tuple[Location, Any]]:
 
 def word_fault(value: Any) -> str | None:
     """The reason why text or a number is not plain; None if it is, or is something else."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not value.isascii():
         # Half of a pair that UTF-16 uses: JSON can spell it, no file can hold it.
         try:
             value.encode()

@@ -87,7 +87,7 @@ def _kind_of(
             f"{path}: a DuckDB database, but not one of AccelMatrix",
             hint="name another file with `--database`",
         )
-    rows = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
+    rows = connection.execute("SELECT version, scratch FROM schema_version").fetchall()
     return DatabaseKind(*(rows[0] if rows else (0, False)))
 
 
@@ -124,7 +124,7 @@ def write_blank(path: Path, *, scratch: bool) -> None:
     with duckdb.connect(path) as connection:
         create_schema(connection)
         connection.execute(
-            f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?, NULL)",
+            "INSERT INTO schema_version VALUES (?, ?, now(), ?, NULL)",
             [STORE_VERSION, scratch, __version__],
         )
 

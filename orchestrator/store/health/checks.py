@@ -288,7 +288,7 @@ def _word_check() -> Check:
             SELECT * FROM (
                 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
                     concat_ws(', ', {", ".join(faults)}) AS fault
-                FROM {RESULTS.name} r
+                FROM benchmark_results r
             ) WHERE fault <> ''
         """,
         imported="error",

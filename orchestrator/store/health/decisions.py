@@ -18,21 +18,21 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import open_current
 from orchestrator.store.records.kept import drop_kept, keep_decisions
-from orchestrator.store.schema.tables import ACCEPTED, OURS, SYNTHETIC, VERSION
+from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.files import REMEDY
 
-_KNOWN = f"""
-    SELECT cell_id FROM {ACCEPTED.name}
+_KNOWN = """
+    SELECT cell_id FROM accepted_changes
     WHERE run_id = ? AND (? IS NULL OR cell_id IN (SELECT unnest(?::VARCHAR[]))) ORDER BY cell_id
 """
-_ACCEPT = f"""
-    INSERT OR REPLACE INTO {ACCEPTED.name} BY NAME
+_ACCEPT = """
+    INSERT OR REPLACE INTO accepted_changes BY NAME
     SELECT $run_id || '/' || cell_id AS result_id, $run_id AS run_id, cell_id,
         $because AS because, $accepted_at AS accepted_at, $accepted_by AS accepted_by
     FROM (SELECT unnest($cell_ids::VARCHAR[]) AS cell_id)
 """
-_WITHDRAW = f"""
-    DELETE FROM {ACCEPTED.name} WHERE run_id = ? AND cell_id IN (SELECT unnest(?::VARCHAR[]))
+_WITHDRAW = """
+    DELETE FROM accepted_changes WHERE run_id = ? AND cell_id IN (SELECT unnest(?::VARCHAR[]))
 """
 
 
@@ -69,7 +69,7 @@ def withdraw_changes(
 def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
     """Keep the digest of the predictor that was trained on a database."""
     with _changing(path, wait_s, "its predictor was not noted") as connection:
-        connection.execute(f"UPDATE {VERSION.name} SET predictor_sha256 = ?", [sha256])
+        connection.execute("UPDATE schema_version SET predictor_sha256 = ?", [sha256])
 
 
 @contextmanager

@@ -52,7 +52,6 @@ from orchestrator.store.schema.tables import (
     DURATIONS,
     JOB,
     JOBS,
-    QUARANTINE,
     RAW,
     RESULTS,
     RUNS,
@@ -187,16 +186,16 @@ def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
             )
 
 
-_FAULTY_RUNS = f"""
+_FAULTY_RUNS = """
     SELECT DISTINCT split_part(subject, '/', 1) AS run_id FROM faults
-    WHERE table_name <> {text(RUNS.name)} ORDER BY run_id
+    WHERE table_name <> 'benchmark_runs' ORDER BY run_id
 """
 _TAKEN = f"""
     CREATE OR REPLACE TEMP TABLE restored AS
     SELECT filename, file_row_number, result_id FROM incoming
-    WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> {text(RUNS.name)})
+    WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> 'benchmark_runs')
         AND {{welcome}} AND recorded_at <= latest_moment() AND NOT {QUARANTINED}
-        AND NOT EXISTS (SELECT 1 FROM {RESULTS.name} r WHERE r.result_id = incoming.result_id
+        AND NOT EXISTS (SELECT 1 FROM benchmark_results r WHERE r.result_id = incoming.result_id
             AND r.recorded_at > incoming.recorded_at AND r.recorded_at <= latest_moment())
     QUALIFY row_number() OVER (
         PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
@@ -237,7 +236,7 @@ def _derive(connection: DuckDBPyConnection, query: str, repair: str) -> int:
 
 def _quarantine(connection: DuckDBPyConnection) -> int:
     """Move the rows of `faults` into the table `quarantine`; returns how many."""
-    count = f"SELECT count(*) FROM {QUARANTINE.name}"
+    count = "SELECT count(*) FROM quarantine"
     before = scalar(connection, count)
     owner = "o.result_id, split_part(o.result_id, '/', 1) AS run_id"
     for table, statement in (
@@ -250,8 +249,8 @@ def _quarantine(connection: DuckDBPyConnection) -> int:
     for table in (RAW, JOBS, ACCEPTED):
         connection.execute(
             f"DELETE FROM {table.name} WHERE result_id IN ("
-            f"SELECT subject FROM faults WHERE table_name = {text(RESULTS.name)})"
-            f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
+            f"SELECT subject FROM faults WHERE table_name = 'benchmark_results')"
+            f" AND result_id NOT IN (SELECT result_id FROM benchmark_results)"
         )
     return int(scalar(connection, count) - before)
 
@@ -269,7 +268,7 @@ def _reasons(table: Table) -> str:
 
 def _move(table: Table, owner: str) -> str:
     return f"""
-        INSERT INTO {QUARANTINE.name} BY NAME
+        INSERT INTO quarantine BY NAME
         SELECT {owner}, {text(table.name)} AS table_name, f.reason,
             getvariable('moment') AS quarantined_at, {_content("o", table.columns)} AS content
         FROM {_reasons(table)} JOIN {table.name} o ON o.rowid = f.row_id
@@ -300,16 +299,16 @@ _OF_OTHERS = (
 def _beside(table: Table, alias: str) -> str:
     return (
         f"LEFT JOIN (SELECT * FROM {table.name} WHERE result_id NOT IN (SELECT result_id"
-        f" FROM {RESULTS.name} WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"
+        f" FROM benchmark_results WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"
         f" ON {alias}.result_id = r.result_id"
     )
 
 
 _MOVE_RESULTS = f"""
-    INSERT INTO {QUARANTINE.name} BY NAME
-    SELECT r.result_id, r.run_id, {text(RESULTS.name)} AS table_name, f.reason,
+    INSERT INTO quarantine BY NAME
+    SELECT r.result_id, r.run_id, 'benchmark_results' AS table_name, f.reason,
         getvariable('moment') AS quarantined_at, r.recorded_at,
         {_content("r", RESULTS.columns, *_OF_OTHERS)} AS content
-    FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.row_id
+    FROM {_reasons(RESULTS)} JOIN benchmark_results r ON r.rowid = f.row_id
     {_beside(RAW, "d")} {_beside(JOBS, "j")} {_beside(ACCEPTED, "a")}
 """

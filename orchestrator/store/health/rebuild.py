@@ -22,14 +22,14 @@ from orchestrator.store.database.open import create, open_current, read_kind
 from orchestrator.store.health.copies import copy_aside
 from orchestrator.store.query.runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
-from orchestrator.store.schema.tables import RESULTS, RUNS, STORE_VERSION
+from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.system.files import REMEDY, translate_os_errors
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
 
-_LOST = f"""
-    SELECT count(*) FROM old.{RESULTS.name}
-    WHERE result_id NOT IN (SELECT result_id FROM new.{RESULTS.name})
+_LOST = """
+    SELECT count(*) FROM old.benchmark_results
+    WHERE result_id NOT IN (SELECT result_id FROM new.benchmark_results)
 """
 
 
@@ -63,7 +63,7 @@ def keep_unfiled(path: Path, filed: Collection[str], wait_s: float = WAIT_S) -> 
         store_errors(f"{path}: cannot be read", REMEDY),
     ):
         keep_decisions(connection, path)
-        union = f"SELECT run_id FROM {RUNS.name} UNION SELECT run_id FROM {RESULTS.name}"
+        union = "SELECT run_id FROM benchmark_runs UNION SELECT run_id FROM benchmark_results"
         runs = connection.execute(f"{union} ORDER BY run_id").fetchall()
         if unfiled := [run_id for (run_id,) in runs if run_id not in filed]:
             names = ", ".join(map(text, unfiled))

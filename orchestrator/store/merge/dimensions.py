@@ -13,8 +13,6 @@ from orchestrator.store.schema.tables import (
     MODEL_SPEC,
     MODELS,
     OURS,
-    RESULTS,
-    RUNS,
     Table,
 )
 from runner.contract.record.ids import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
@@ -113,8 +111,8 @@ _INFERRED = {
 def infer_runs(which: str) -> str:
     """The statement that infers the runs whose `run_id` fulfils a condition."""
     return f"""
-        INSERT OR REPLACE INTO {RUNS.name} ({", ".join(_INFERRED)})
+        INSERT OR REPLACE INTO benchmark_runs ({", ".join(_INFERRED)})
         SELECT {", ".join(_INFERRED.values())}
-        FROM {RESULTS.name} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+        FROM benchmark_results LEFT JOIN environments USING (environment_id)
         WHERE {which} GROUP BY run_id
     """

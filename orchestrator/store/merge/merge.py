@@ -26,10 +26,8 @@ from orchestrator.store.schema.tables import (
     DURATIONS,
     JOBS,
     OURS,
-    QUARANTINE,
     RAW,
     RESULTS,
-    RUNS,
     SYNTHETIC,
     WORD_COLUMNS,
     names,
@@ -103,11 +101,11 @@ class Admission:
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
 _IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
-_KNOWN = f"""
+_KNOWN = """
     SELECT filename, count(*)
     FROM (SELECT *, run_id || '/' || cell_id AS result_id FROM offered) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at AS known_at FROM {RESULTS.name}
+        SELECT result_id, recorded_at AS known_at FROM benchmark_results
         WHERE run_id IN (SELECT DISTINCT run_id FROM offered)
     ) USING (result_id)
     GROUP BY filename HAVING bool_and(recorded_at IS NOT DISTINCT FROM known_at)
@@ -137,8 +135,8 @@ def known_files(
 
 
 REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
-QUARANTINED = f"""
-    EXISTS (SELECT 1 FROM {QUARANTINE.name} q WHERE q.result_id = incoming.result_id
+QUARANTINED = """
+    EXISTS (SELECT 1 FROM quarantine q WHERE q.result_id = incoming.result_id
         AND q.recorded_at IS NOT NULL
         AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
 """
@@ -154,7 +152,7 @@ _COMPARE = f"""
         WHERE {{welcome}} AND NOT {QUARANTINED}
     ) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at, source, {_HAD_CHANCE} AS had_chance FROM {RESULTS.name}
+        SELECT result_id, recorded_at, source, {_HAD_CHANCE} AS had_chance FROM benchmark_results
         WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
     ) known USING (result_id)
     WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
@@ -180,9 +178,9 @@ _HOSTS = """
     SELECT coalesce(hostname, source) AS host, count(*) AS records FROM {taken}
     GROUP BY ALL ORDER BY records DESC, host
 """
-_ENDED = f"""
+_ENDED = """
     SELECT count(DISTINCT result_id) AS verdicts, max(recorded_at) AS last FROM (
-        SELECT result_id, recorded_at FROM {RESULTS.name} WHERE run_id = ?
+        SELECT result_id, recorded_at FROM benchmark_results WHERE run_id = ?
         UNION ALL SELECT result_id, recorded_at FROM incoming WHERE run_id = ?)
 """
 """Records that are refused or in quarantine count as well: their cells have ended."""
@@ -191,7 +189,7 @@ _MAGNITUDE = "durations_ns[1]"
 """Durations take an eighth less room where those of the same magnitude stand together."""
 _INFER = infer_runs(
     "run_id IN (SELECT DISTINCT run_id FROM {taken})"
-    f" AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)"
+    " AND run_id NOT IN (SELECT run_id FROM benchmark_runs WHERE described)"
 )
 
 
@@ -284,12 +282,12 @@ def delete_results(connection: DuckDBPyConnection, ids: str) -> None:
 
 
 def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
-    if not has_rows(connection, f"{QUARANTINE.name} WHERE recorded_at IS NOT NULL"):
+    if not has_rows(connection, "quarantine WHERE recorded_at IS NOT NULL"):
         return 0
     count = scalar(
         connection,
         f"SELECT count(*) FROM incoming WHERE {welcome} AND {QUARANTINED}"
-        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})",
+        f" AND result_id NOT IN (SELECT result_id FROM benchmark_results)",
     )
     return int(count)
 
@@ -297,7 +295,7 @@ def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
 def _describe(connection: DuckDBPyConnection, run: Run) -> None:
     values = [*(run.model_dump() | {"finished_at": _end(connection, run)}).values(), True]
     parameters = ", ".join("?" for _ in values)
-    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({parameters})", values)
+    connection.execute(f"INSERT OR REPLACE INTO benchmark_runs VALUES ({parameters})", values)
 
 
 def _end(connection: DuckDBPyConnection, run: Run) -> datetime | None:

@@ -23,7 +23,6 @@ from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ACCEPTED,
-    ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
@@ -31,7 +30,6 @@ from orchestrator.store.schema.tables import (
     RAW,
     RECORD,
     RESULTS,
-    RUNS,
     Table,
     records_sql,
 )
@@ -62,9 +60,9 @@ class StoredRun:
 def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
     rows = fetch(
         connection,
-        f"""
-        SELECT * FROM {RUNS.name}
-        LEFT JOIN (SELECT run_id, count(*) AS records FROM {RESULTS.name} GROUP BY run_id)
+        """
+        SELECT * FROM benchmark_runs
+        LEFT JOIN (SELECT run_id, count(*) AS records FROM benchmark_results GROUP BY run_id)
             USING (run_id)
         ORDER BY started_at DESC, run_id DESC
         """,
@@ -98,7 +96,7 @@ ALL_RECORDS = records_sql(column.name for column in (*RECORD, *ORIGIN))
 _OF_THESE = (
     f"{ALL_RECORDS} WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
 )
-_OF_RUNS = f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
+_OF_RUNS = "(SELECT * FROM benchmark_results WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
 
 
 @dataclass(frozen=True)
@@ -124,11 +122,9 @@ class BundleRows:
     def artefacts(self) -> list[Row]:
         digests = f"""
             SELECT unnest([graph_sha256, weights_revision, image_digest])
-            FROM {_OF_RUNS} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+            FROM {_OF_RUNS} LEFT JOIN environments USING (environment_id)
         """
-        return self._rows(
-            f"SELECT * FROM {ARTEFACTS.name} WHERE digest IN ({digests}) ORDER BY digest"
-        )
+        return self._rows(f"SELECT * FROM artefacts WHERE digest IN ({digests}) ORDER BY digest")
 
     def _shared(self, table: Table) -> list[Row]:
         key = table.columns[0].name
@@ -196,7 +192,7 @@ def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list
 
 _IMPORTED_ROWS = records_sql(
     KNOWN,
-    f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?)))",
+    "(SELECT * FROM benchmark_results WHERE run_id IN (SELECT unnest(?)))",
     (HARDWARE, ENVIRONMENTS, RAW),
 )
 

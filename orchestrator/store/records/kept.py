@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.sources import Origin, Run
-from orchestrator.store.schema.tables import KEPT_HERE, RUNS, Table
+from orchestrator.store.schema.tables import KEPT_HERE, Table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, read_table
 from runner.contract.errors import DamagedFile
@@ -37,8 +37,8 @@ _MANY_RUNS = TypeAdapter(list[Run])
 _ROWS_OF_TEXTS = TypeAdapter(list[list[str | None]])
 KEPT_SUFFIX = ".kept"
 _BATCH_ROWS = 4_096
-_DESCRIBED = f"""
-    SELECT * EXCLUDE (described) FROM {RUNS.name}
+_DESCRIBED = """
+    SELECT * EXCLUDE (described) FROM benchmark_runs
     WHERE described AND run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY run_id
 """
 
