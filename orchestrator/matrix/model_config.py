@@ -22,8 +22,8 @@ from orchestrator.matrix.signatures import (
     forward_of,
     whole_number,
 )
-from orchestrator.system.problems import not_one_of, quote
-from runner.contract.errors import SkipEntry, UsageError
+from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry, UsageError, refuse_unknown
 from runner.contract.models import Family, Modality
 from runner.contract.models.catalogue import CONFIG_FILE
 
@@ -221,4 +221,4 @@ def _required(option: str, known: tuple[_Name, ...], name: str, word: object) ->
     for value in known:
         if value == word:
             return value
-    raise UsageError(f"{option}: {not_one_of(name, known)}")
+    raise UsageError(f"{option}: {refuse_unknown(name, known)}")

@@ -1,7 +1,8 @@
 """Signatures of models: the tensors of one query and of training, as their configuration has them.
 
 They are those of the catalogue's models, with the sizes of the configuration at hand. How many
-tokens an image in a prompt becomes is arithmetic of `runner.contract.models.sizes`, which reads the same keys; what it needs is checked here.
+tokens an image in a prompt becomes is arithmetic of `runner.contract.models.sizes`, which reads
+the same keys; what it needs is checked here.
 """
 
 import re

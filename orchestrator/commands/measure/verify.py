@@ -20,10 +20,9 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
-from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Backend, Mode, Precision, Runtime
-from runner.contract.errors import StoreError, UsageError
+from runner.contract.errors import StoreError, UsageError, refuse_unknown
 from runner.contract.support import SUPPORTED, generates
 
 _Axes = Mapping[AxisName, Sequence[str]]
@@ -151,7 +150,7 @@ def _known(backends: Sequence[str]) -> list[Backend]:
     names = get_args(Backend)
     for backend in backends:
         if backend not in names:
-            raise UsageError(f"--backend: {not_one_of(backend, names)}")
+            raise UsageError(f"--backend: {refuse_unknown(backend, names)}")
     return [name for name in names if name in backends]
 
 

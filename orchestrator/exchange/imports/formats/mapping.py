@@ -30,7 +30,6 @@ from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import (
     Problem,
-    not_one_of,
     problems_in,
     quote,
     raise_problems,
@@ -38,7 +37,7 @@ from orchestrator.system.problems import (
     unknown_key,
 )
 from runner.contract.cell import Frozen
-from runner.contract.errors import DamagedFile, suggest
+from runner.contract.errors import DamagedFile, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
 
 _HINT = (
@@ -157,7 +156,7 @@ def _unit_flaw(column: str, unit: str | None) -> str | None:
     if unit is None:
         required = f"is required: one of {', '.join(UNITS[dimension])}"
         return required if dimension in _UNIT_REQUIRED else None
-    return None if unit in UNITS[dimension] else not_one_of(unit, tuple(UNITS[dimension]))
+    return None if unit in UNITS[dimension] else refuse_unknown(unit, tuple(UNITS[dimension]))
 
 
 @dataclass(frozen=True)
@@ -317,7 +316,7 @@ def _value(entry: FileEntry, row: MappedRow, origin: ValueSource) -> Any:
     meant = origin.values.get(as_text(value).strip())
     if meant is None:
         allowed = tuple(origin.values)
-        entry.fault(origin.name, not_one_of(value, allowed, " in the mapping's values"))
+        entry.fault(origin.name, refuse_unknown(value, allowed, " in the mapping's values"))
     return meant
 
 
@@ -327,7 +326,7 @@ def _take(entry: FileEntry, column: str, origin: ValueSource, value: Any) -> Non
         if column == "status":
             if value not in get_args(Status):
                 otherwise = ": name `values` in the mapping"
-                raise ValueError(not_one_of(value, get_args(Status), otherwise))
+                raise ValueError(refuse_unknown(value, get_args(Status), otherwise))
             entry.set(status=value)
         elif column == "simulated":
             if parse_boolean(value):
