@@ -118,7 +118,6 @@ class Matrix(Frozen):
 
     @property
     def size(self) -> int:
-        """The number of original combinations, before `exclude` and `include`."""
         return sum(prod(map(len, lists.values())) for lists in self.products())
 
     def products(self) -> list[Lists]:
@@ -145,7 +144,6 @@ def matrix_source(path: Path, overrides: Sequence[str] = ()) -> Source:
 
 
 def resolve(source: Source) -> Matrix:
-    """The matrix that a document describes."""
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], source.hint)
     names, problems = known_names(source)

@@ -208,12 +208,10 @@ def family_word(value: object) -> object:
 
 
 def require_family(name: str) -> Family:
-    """The family that an option names."""
     return _required("--family", get_args(Family), name, family_word(name))
 
 
 def require_modality(name: str) -> Modality:
-    """The content that an option names."""
     return _required("--modality", get_args(Modality), name, name)
 
 

@@ -130,24 +130,17 @@ class _Described(Frozen):
     """The name used in matrices and cell ids; none that the catalogue has."""
     family: Annotated[Family, BeforeValidator(family_word)] | None = None
     modality: Modality | None = None
-    """The content of a sample."""
     weights: Weights | None = None
     """The origin of the parameters: drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
     task: str | None = None
-    """The task in Hugging Face's words."""
     architecture: str | None = None
-    """The transformers class that builds the model."""
     inputs: tuple[TensorSpec, ...] | None = None
-    """The tensors of one query."""
     forward: dict[str, bool] | None = None
-    """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """The tensor that training compares the outputs with."""
     encoder_decoder: bool | None = None
     max_sequence_length: PositiveInt | None = None
-    """Most tokens a sample may have."""
     image_size: AxisRange | None = None
     """Height and width that images may have, pixels."""
     audio_seconds: AxisRange | None = None
@@ -168,11 +161,9 @@ class FoundModel(_Described):
     hub_id: str | None = None
     """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
-    """The hub's commit or branch."""
 
 
 def read_models(path: Path) -> dict[str, ModelSpec]:
-    """The custom models of a file, by name."""
     source = read_source(path, plain=True)
     if _is_origin_object(source.data):
         return _origin_models(source)

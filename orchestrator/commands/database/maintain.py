@@ -67,13 +67,11 @@ class MaintenanceReport:
     dropped: bool
     """True if the runs were deleted, false if they are only listed."""
     runs: tuple[RunToDelete, ...]
-    """The runs that were or would be deleted."""
     compact: tuple[CompactRun, ...]
     left: tuple[UntouchedRun, ...]
     tidied: Vacuumed | None
     """The database's size; None if nothing was to be changed."""
     bisections: KeptBisections | None = None
-    """The folder of bisections afterwards; None if there is none."""
 
 
 class _DeviceBusy(Exception):

@@ -25,7 +25,6 @@ from orchestrator.exchange.imports.importing import (
     RemovalTerms,
     import_files,
     preview_import,
-    preview_removal,
     remove_sources,
 )
 from orchestrator.exchange.imports.outcome import FileOutcome, OutcomeKind, read_files
@@ -105,7 +104,6 @@ class ImportResult:
 
 
 def import_results(request: ImportCommand) -> ImportResult:
-    """Import the files, or preview it."""
     _require_foreign(request.paths)
     formats: Sequence[Format] = FORMATS
     if request.mapping is not None:
@@ -124,11 +122,7 @@ def import_results(request: ImportCommand) -> ImportResult:
     removals: Iterable[Removal] = ()
     if request.remove_source:
         terms = RemovalTerms(request.paths, formats, request.older_than_s)
-        removals = (
-            preview_removal(outcomes, terms)
-            if request.dry_run
-            else remove_sources(outcomes, terms, database)
-        )
+        removals = remove_sources(outcomes, terms, None if request.dry_run else database)
     refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
     has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)
     return ImportResult(outcomes, report, removals, has_refused)

@@ -214,7 +214,6 @@ def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
 
 
 def merged_data(report: MergeReport, database: Path) -> dict[str, object]:
-    """The counts and what was left out, as JSON has them."""
     damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
     left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
     return {**_counts(report), **left, "hosts": _by_host(report), "database": database}

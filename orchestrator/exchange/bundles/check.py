@@ -65,7 +65,6 @@ class Bundle:
     runs: tuple[Run, ...] = ()
     """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
-    """A copy of them."""
     impossible: Damaged | None = None
     """Its records that no measurement can have given: a merge leaves them out."""
     newer: bool = False
@@ -78,14 +77,12 @@ class Bundle:
 
     @property
     def left_out(self) -> int:
-        """Number of records that a merge leaves out."""
         if self.impossible is None or self.manifest is None:
             return 0
         count = self.impossible.records
         return self.manifest.counts.records if count is None else count
 
     def require_sound(self) -> None:
-        """Refuse a bundle that has faults."""
         if self.newer:
             raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
         if self.faults:

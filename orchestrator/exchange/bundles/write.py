@@ -47,7 +47,6 @@ class WrittenBundle:
     bundle: Path
     bytes: int
     sha256: str
-    """Hash of the whole archive."""
     manifest: BundleManifest
 
 

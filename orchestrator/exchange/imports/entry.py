@@ -199,7 +199,6 @@ class FileEntry:
         self._marks += marks
 
     def fault(self, name: str, message: str) -> None:
-        """Record that the value of this name is wrong."""
         self._faults.append(f"{self.location}: {name}: {message}")
 
     def measurement(self) -> ImportedMeasurement:

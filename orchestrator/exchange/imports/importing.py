@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -233,32 +233,25 @@ class RemovalTerms:
     roots: Sequence[Path]
     """The paths that the user named."""
     formats: Sequence[Format]
-    """Formats in which the files were read."""
     older_than_s: float | None = None
     """Minimum age of a file since its last change, in seconds; None for no limit."""
-    now: float = field(default_factory=time.time)
 
 
 def remove_sources(
-    outcomes: Sequence[FileOutcome], terms: RemovalTerms, database: Path
+    outcomes: Sequence[FileOutcome], terms: RemovalTerms, database: Path | None
 ) -> Iterator[Removal]:
     """Delete each file whose every record the database holds; yields the result for each.
 
     Just before it goes, a file is read again: its hash must be the one that was imported, and its
-    records, by count and by hash, those that the database holds of it.
+    records, by count and by hash, those that the database holds of it. Without a database nothing
+    is deleted: the results are those once it holds the records.
     """
-    held = _held(outcomes, database)
+    held = {} if database is None else _held(outcomes, database)
     for outcome in outcomes:
         reason = _reason_to_keep(outcome, terms)
-        if reason is None:
+        if reason is None and database is not None:
             reason = _delete(outcome, terms, held.get(outcome.run_id, {}))
         yield Removal(outcome.path, reason)
-
-
-def preview_removal(outcomes: Iterable[FileOutcome], terms: RemovalTerms) -> Iterator[Removal]:
-    """Report the files that could be deleted once the database holds them."""
-    for outcome in outcomes:
-        yield Removal(outcome.path, _reason_to_keep(outcome, terms))
 
 
 def _reason_to_keep(outcome: FileOutcome, terms: RemovalTerms) -> str | None:
@@ -270,7 +263,7 @@ def _reason_to_keep(outcome: FileOutcome, terms: RemovalTerms) -> str | None:
     if link := link_to(outcome.path, terms.roots):
         return f"{link} is a link, and links are not followed to delete"
     try:
-        age_s = terms.now - outcome.path.stat().st_mtime
+        age_s = time.time() - outcome.path.stat().st_mtime
     except OSError as error:
         return f"cannot be looked at: {error.strerror or error}"
     if terms.older_than_s is not None and age_s < terms.older_than_s:

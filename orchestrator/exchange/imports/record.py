@@ -132,7 +132,6 @@ class RowContent:
     recorded_at: datetime
     """Time of the import."""
     file: str = ""
-    """The file that it was read from."""
     length: int = 0
     """Length of its values as text, in characters."""
 
@@ -201,7 +200,6 @@ def _text(name: str, value: object) -> str | None:
 
 
 def records_path(results: Path, run_id: str) -> Path:
-    """Path of an import's records in the results folder."""
     return results / IMPORTS_FOLDER / f"{run_id}.parquet"
 
 
@@ -301,7 +299,6 @@ def take_out(results: Path, run_id: str) -> Path | None:
 
 
 def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
-    """The rows of these runs in the packed file."""
     if not runs:
         return []
     table = _read_packed(packed)

@@ -74,7 +74,6 @@ class ValueSource(Frozen):
     key: PositiveInt | None = None
     """Position of a `*` in `rows`, counted from 1; its name is the value."""
     unit: str | None = None
-    """The unit of the value in the file."""
     values: dict[str, _Plain] | None = Field(default=None, min_length=1)
     """Our value for each value of the file, as text."""
 
@@ -103,14 +102,12 @@ class MappingFile(Frozen):
     rows: str | None = Field(default=None, min_length=1)
     """Path of the rows in a JSON file, e.g. `results.*`; absent: the file's list, or the file."""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
-    """Separator of a CSV's columns."""
     columns: dict[str, ValueSource]
     libraries: dict[str, ValueSource] = Field(default_factory=dict)
     """Sources of the versions of libraries, by name."""
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Read a mapping from a YAML or JSON file."""
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)
@@ -172,7 +169,6 @@ class MappedRow:
     root: Any = None
     """The whole JSON file."""
     fault: str | None = None
-    """The fault of the row as a whole."""
 
     def at(self, path: str) -> Any:
         """The value at a path; a marker if there is none."""

@@ -64,7 +64,6 @@ class OptimumBenchmark:
     source = "optimum-benchmark"
 
     def recognises(self, document: Document) -> bool:
-        """True if it is a report, a config or both in one."""
         data = document.json
         if not isinstance(data, dict):
             return False
@@ -75,7 +74,6 @@ class OptimumBenchmark:
         return _is_config(data.get("config")) and isinstance(data.get("report"), dict)
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each subject of the report."""
         data = document.json
         if _is_config(data):
             return Reading(nothing="the config of a run of optimum-benchmark")
@@ -259,7 +257,6 @@ class _Targets:
             self.entry.durations(f"report.{target}.latency.values", table.get("values"), unit, part)
 
     def kind(self, name: str, kind: str) -> JsonTree:
-        """One kind of a target's measurements; empty if there is none."""
         return _table(_table(self.report, name), kind)
 
     def number(self, column: str, name: str, kind: str, key: str) -> None:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
-from orchestrator.exchange.imports.importing import RemovalTerms, preview_removal, remove_sources
+from orchestrator.exchange.imports.importing import RemovalTerms, remove_sources
 from orchestrator.exchange.imports.outcome import FileOutcome
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, verdicts_on, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
@@ -211,7 +211,7 @@ def test_a_file_that_is_gone_already_is_told(held: Removal) -> None:
 def test_what_would_go_is_told_without_deleting(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     verdicts = verdicts_on(place.sources)
-    told = preview_removal(verdicts, RemovalTerms([place.sources], FORMATS))
+    told = remove_sources(verdicts, RemovalTerms([place.sources], FORMATS), None)
     assert {each.path.name: each.kept for each in told} == {
         "direct.json": None,
         "models.json": "none of its content is in the database",

@@ -77,7 +77,6 @@ def metric_columns(entry: JsonObject) -> dict[str, Any]:
 
 
 def has_metric(value: Any) -> bool:
-    """True for an object that names one of these quantities."""
     return isinstance(value, dict) and not _METRICS.isdisjoint(value)
 
 

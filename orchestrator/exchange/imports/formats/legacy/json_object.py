@@ -111,7 +111,6 @@ class JsonObject:
             raise SkipEntry(f"{pointer(self.location, key)}: {error}") from error
 
     def note(self, key: str, text: str) -> None:
-        """Add a remark about a value that was taken."""
         self._notes[key] = f"{as_text(self.value.get(key))} ({text})"
 
     def number(self, key: str, column: str, unit: str | None = None) -> int | float | None:
@@ -122,7 +121,6 @@ class JsonObject:
         return number
 
     def count(self, key: str) -> int | None:
-        """Take a whole number."""
         number = self.number(key, key)
         if isinstance(number, float):
             raise SkipEntry(f"{pointer(self.location, key)}: {number} is not a whole number")

@@ -1,7 +1,6 @@
 """timm's result files, in every form that its script has given them."""
 
 import math
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.exchange.imports.document import Document
-from orchestrator.exchange.imports.formats.timm import Timm, parse_name
+from orchestrator.exchange.imports.formats.timm import Timm
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.documents import json_document, only, read, text_document
 from tests.support.data import TIMM_FILES
@@ -183,27 +182,21 @@ def test_every_real_file_is_read_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parts"),
+    ("name", "facts"),
     [
-        ("infer-amp-nhwc-pt240-cu124-rtx4090", ("amp", "nhwc", "2.4.0", "12.4", "rtx4090", False)),
-        ("train-amp-nchw-pt112-cu113-rtx3090", ("amp", "nchw", "1.12", "11.3", "rtx3090", False)),
-        ("infer-amp-nchw-pt1131-cu117-l4", ("amp", "nchw", "1.13.1", "11.7", "l4", False)),
-        ("infer-fp32-nchw-pt221-cpu-i9-dynamo", ("fp32", "nchw", "2.2.1", None, "i9", True)),
-        (
-            "infer-amp_bf16-nchw-pt291-cu130-x-dynamo",
-            ("amp_bf16", "nchw", "2.9.1", "13.0", "x", True),
-        ),
+        ("infer-amp-nhwc-pt240-cu124-rtx4090", ("amp", "nhwc", "2.4.0", "12.4", "rtx4090")),
+        ("infer-amp-nchw-pt112-cu113-rtx3090", ("amp", "nchw", "1.12", "11.3", "rtx3090")),
+        ("infer-amp-nchw-pt1131-cu117-l4", ("amp", "nchw", "1.13.1", "11.7", "l4")),
+        ("infer-fp32-nchw-pt221-cpu-i9-dynamo", ("fp32", "nchw", "2.2.1", None, "i9")),
+        ("infer-amp_bf16-nchw-pt291-cu130-x-dynamo", ("amp_bf16", "nchw", "2.9.1", "13.0", "x")),
+        ("infer-amp-nchw-pt240-cu124-rtx3090 (1)", (None, None, None, None, None)),
     ],
 )
-def test_takes_a_name_apart(name: str, parts: tuple[Any, ...]) -> None:
-    told = parse_name(f"benchmark-{name}.csv")
-    assert told is not None
-    assert astuple(told) == parts
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["results.csv", "benchmark-infer-amp-nchw-pt240-cu124-rtx3090 (1).csv", "results-imagenet.csv"],
-)
-def test_other_names_say_nothing(name: str) -> None:
-    assert parse_name(name) is None
+def test_a_name_that_follows_the_pattern_is_taken_apart(
+    name: str, facts: tuple[str | None, ...]
+) -> None:
+    (found,) = read(Timm(), text_document(INFER, f"benchmark-{name}.csv")).measurements
+    layout, libraries = found.details.get("file_name.layout"), found.libraries
+    software = (libraries.get("torch"), libraries.get("cuda"))
+    assert (found.precision, layout, *software, found.device_name) == facts
+    assert (found.runtime == "torch_compile") == name.endswith("-dynamo")
