@@ -48,7 +48,6 @@ def execute(path: Path, sql: str) -> None:
 
 
 def read(path: Path) -> int:
-    """The number of its records, read as the child does."""
     with foreign_rows(path, MEMORY, path.with_name("spill")) as rows:
         return sum(len(table) for table in rows.records())
 

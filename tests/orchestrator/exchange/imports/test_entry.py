@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.exchange.imports.entry import FileEntry
-from runner.contract.errors import SkipEntry
+from orchestrator.exchange.imports.entry import FileEntry, gather
+from runner.contract.errors import DamagedFile, SkipEntry
 
 
 def entry() -> FileEntry:
@@ -142,3 +142,32 @@ def test_the_last_line_of_a_traceback_tells() -> None:
 def test_other_errors_tell_in_their_first_lines() -> None:
     assert failed("one\n\n two\nthree\nfour\n")[1] == "one\ntwo\nthree"
     assert len(failed("x" * 1000)[1] or "") == 500
+
+
+def an_entry(location: str, latency: object) -> FileEntry:
+    entry = FileEntry(location)
+    entry.set(status="ok")
+    entry.text("model", "net", "resnet50")
+    entry.number("latency_mean_s", "ms", latency, "ms")
+    return entry
+
+
+def test_broken_and_empty_entries_let_the_others_through() -> None:
+    broken = FileEntry("line 5", "line 5: cut off")
+    entries = [an_entry(f"line {n}", value) for n, value in ((2, 5), (3, "fast"), (4, None))]
+    reading = gather([*entries, broken], "a table")
+    assert [measurement.location for measurement in reading.measurements] == ["line 2"]
+    assert reading.faults == ("line 3: ms: 'fast' is not a number", "line 5: cut off")
+    assert reading.empty == ("line 4",)
+    assert reading.nothing is None
+
+
+def test_empty_entries_alone_are_no_measurement() -> None:
+    reading = gather([an_entry("line 2", None)], "a table of models")
+    assert (reading.measurements, reading.nothing) == ((), "a table of models")
+
+
+def test_broken_entries_alone_make_a_damaged_file() -> None:
+    entries = [an_entry(f"line {line}", -1) for line in range(2, 9)]
+    with pytest.raises(DamagedFile, match=r"^line 2: ms: -1 is negative; .*; and 2 more$"):
+        gather(entries, "a table")

@@ -17,7 +17,6 @@ def config(
 
 
 def encoder_report() -> Tree:
-    """An encoder's report."""
     report: Tree = sample("optimum-benchmark")["encoder"]["report"]
     return report
 

@@ -114,7 +114,6 @@ def test_other_files_are_not_recognised(data: Any) -> None:
 
 
 def paths_in(data: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The paths of all values in a tree."""
     if not isinstance(data, dict):
         return [path]
     return [path, *(found for key in data for found in paths_in(data[key], (*path, key)))]
