@@ -23,7 +23,6 @@ class AvailableBackends:
 
     launcher: str
     backends: Sequence[Backend]
-    """In the catalogue's order."""
     left_out: Mapping[Backend, str]
     """Backends that run here and are not measured, with the reason."""
 
@@ -93,7 +92,6 @@ def _lists(backend: Backend, axes: Mapping[AxisName, Any]) -> dict[AxisName, lis
 
 
 def _precisions(backend: Backend, runtime: str, axes: Mapping[AxisName, Any]) -> set[Precision]:
-    """The precisions in which the runtime has a mode that the matrix names."""
     name = DEFAULT_RUNTIMES[backend] if runtime == "default" else runtime
     paths = [(backend, cast("Runtime", name), cast("Mode", mode)) for mode in _named("mode", axes)]
     return {precision for path in paths for precision in SUPPORTED.get(path, ())}

@@ -73,13 +73,10 @@ def _by_values(
     lookup: dict[tuple[_Key, ...], tuple[_Read[_Key], dict[object, list[int]]]] = {}
     for position, entry in entries:
         axes = tuple(axis for axis in lists if axis in entry)
-        read, positions = lookup.setdefault(axes, (_reader(axes), {}))
+        reader = itemgetter(*axes) if axes else lambda _: ()
+        read, positions = lookup.setdefault(axes, (reader, {}))
         positions.setdefault(read(entry), []).append(position)
     return list(lookup.values())
-
-
-def _reader(axes: tuple[_Key, ...]) -> _Read[_Key]:
-    return itemgetter(*axes) if axes else lambda _: ()
 
 
 def _matching(lookup: _Lookup[_Key], combination: Mapping[_Key, AxisValue]) -> list[int]:

@@ -109,7 +109,6 @@ def implied(config: Config, given: Config) -> Config:
 
 
 def _modality_of(config: Config) -> Modality:
-    """The content of a sample, by the sizes that the configuration names."""
     for modality, keys in _CONTENTS.items():
         if any(config.get(key) is not None for key in keys):
             return modality

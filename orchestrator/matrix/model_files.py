@@ -52,11 +52,9 @@ class _Ladder:
     task: str
     architecture: str
     config: Config
-    """The values that all sizes share."""
     dimensions: tuple[str, ...]
     """The configuration keys that differ between sizes."""
     sizes: Mapping[str, tuple[int, ...]]
-    """Their values, size by size."""
     longest: str | None
     """The configuration key that limits the sequence length."""
     signature: Signature
@@ -150,14 +148,12 @@ class CustomModel(_Described):
     """An entry with random weights: of a published size, else of its own `config`."""
 
     size: str | None = Field(default=None, min_length=1)
-    """A published size such as `tiny` or `base`; any word if the rest is all here."""
 
 
 class FoundModel(_Described):
     """An entry with a folder, or a hub's id. What it leaves out comes from the files there."""
 
     path: str | None = None
-    """Folder of the model, relative to the file."""
     hub_id: str | None = None
     """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
@@ -256,7 +252,6 @@ def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[st
 
 
 def _of_files(entry: FoundModel, folder: Path) -> Config:
-    """The model of a folder, or of a hub whose config.json the entry repeats."""
     given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
     if (entry.path is None) == (entry.hub_id is None):
         raise SkipEntry("pretrained weights take a path or a hub_id, one of them", key="weights")
@@ -275,7 +270,6 @@ def _of_files(entry: FoundModel, folder: Path) -> Config:
 
 
 def _completed(custom: CustomModel) -> Config:
-    """The model of a published size, of a configuration, or of all that the entry says."""
     given = custom.model_dump(exclude_none=True, exclude={"size", "config"})
     family, modality = custom.family, custom.modality
     ladder = _LADDERS.get((family, modality)) if family and modality else None

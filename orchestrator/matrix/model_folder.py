@@ -93,7 +93,7 @@ def _facts(folder: Path, weights: Weights | None) -> Config:
 
 def _require_no_code(folder: Path, config: Config) -> None:
     beside = (sorted(path.name for path in folder.glob(pattern)) for pattern in _CODE_FILES)
-    names = [*_mapped_code(config), *(name for found in beside for name in found)]
+    names = [*_mapped_code(config), *(name for files in beside for name in files)]
     if not names:
         return
     if fault := unknown_type(config):

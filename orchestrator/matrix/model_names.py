@@ -28,7 +28,6 @@ class Names:
     groups: Mapping[str, tuple[str, ...]]
     """The models of each set, hub id, folder and file."""
     notes: tuple[str, ...] = ()
-    """A sentence for each hub id and folder: what it was taken for."""
 
     def expand(self, name: str) -> tuple[str, ...]:
         return self.groups.get(name, (name,))
@@ -81,7 +80,6 @@ class _Custom:
         """The name in the matrix of each folder's model."""
 
     def define(self, path: Location, name: str) -> None:
-        """Take in the models of a file or a folder, once; any other name is passed over."""
         if name in self.models or name in model_sets() or name in self.groups:
             return
         is_path = means_path(name) or published_name(name) is None

@@ -46,7 +46,6 @@ def _kept(table: MatrixData) -> MatrixData:
 
 
 def cells_text(document: MatrixData, comment: str) -> str:
-    """The text of such a document in YAML, an entry a line, below a comment."""
     lines = [f"# {comment}", f"version: {document['version']}", "include:"]
     lines += [f"  - {_flow(entry)}" for entry in document["include"]]
     lines += [f"{name}: {_flow(document[name])}" for name in _TABLES if name in document]
@@ -91,7 +90,6 @@ class _References:
         self._folder, self._new_folder = folder, new_folder
 
     def word(self, model: str) -> str:
-        """The model's own name, or that of the folder or file that brings it alone."""
         word, models = self._groups.get(model, (model, 0))
         return self._moved(word) if models == 1 else model
 

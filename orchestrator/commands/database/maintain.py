@@ -65,7 +65,6 @@ class MaintenanceReport:
     """The results of maintenance, or a preview of them where nothing was to be changed."""
 
     dropped: bool
-    """True if the runs were deleted, false if they are only listed."""
     runs: tuple[RunToDelete, ...]
     compact: tuple[CompactRun, ...]
     left: tuple[UntouchedRun, ...]
@@ -199,7 +198,6 @@ def _alone(results: Path) -> Iterator[None]:
 
 
 def _devices(path: Path | None) -> frozenset[str]:
-    """Devices that the run would occupy if it went on; none if it cannot."""
     if path is None or not (path / RUN_FILE).exists():
         return frozenset()
     try:

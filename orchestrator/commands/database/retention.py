@@ -140,7 +140,6 @@ class StaleFile:
     path: Path
     size_bytes: int
     removed: bool = False
-    """True if it was removed, false if it is only listed."""
 
 
 def delete_path(path: Path) -> None:
@@ -188,7 +187,7 @@ def _old(folder: Path, pattern: re.Pattern[str], producer: Producer) -> Iterator
     for path in _entries(folder):
         named = pattern.fullmatch(path.name)
         is_artifact = path.is_dir() if producer == GRAPHS else path.is_file()
-        if named and is_artifact and not any(is_made_by(named[1], made) for made in makers):
+        if named and is_artifact and not any(is_made_by(named[1], maker) for maker in makers):
             yield path
 
 

@@ -22,7 +22,6 @@ from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.importing import (
     ImportReport,
     Removal,
-    RemovalTerms,
     import_files,
     preview_import,
     remove_sources,
@@ -121,8 +120,13 @@ def import_results(request: ImportCommand) -> ImportResult:
         report = import_files(outcomes, request.results, database, command_line())
     removals: Iterable[Removal] = ()
     if request.remove_source:
-        terms = RemovalTerms(request.paths, formats, request.older_than_s)
-        removals = remove_sources(outcomes, terms, None if request.dry_run else database)
+        removals = remove_sources(
+            outcomes,
+            None if request.dry_run else database,
+            roots=request.paths,
+            formats=formats,
+            older_than_s=request.older_than_s,
+        )
     refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
     has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)
     return ImportResult(outcomes, report, removals, has_refused)

@@ -247,7 +247,6 @@ def _merged_lines(report: MergeReport, database: Path) -> Iterator[str]:
 
 
 def _by_host(report: MergeReport) -> dict[str, int]:
-    """Records by host, most first."""
     counts: Counter[str] = Counter()
     for name, count in report.hosts:
         counts[name] += count

@@ -95,7 +95,6 @@ class RunEntry(Run):
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     described: bool
-    """True if the orchestrator described it; else it is inferred from its records."""
 
 
 def matrix_name(run_id: str) -> str:

@@ -57,13 +57,10 @@ class Bundle:
 
     path: Path
     sha256: str
-    """Hash of the whole archive."""
     bytes: int
     faults: tuple[str, ...] = ()
-    """Everything wrong with it; nothing else is known then."""
     manifest: BundleManifest | None = None
     runs: tuple[Run, ...] = ()
-    """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
     impossible: Damaged | None = None
     """Its records that no measurement can have given: a merge leaves them out."""
@@ -221,7 +218,6 @@ def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
 
 
 def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
-    """The runs with their matrices, each with True if it is described."""
     runs = []
     for data in entries:
         entry = validated(RunEntry, data, Member.RUNS)
@@ -243,7 +239,6 @@ def _inconsistencies(
     runs: Sequence[tuple[Run, bool]],
     examined: RecordSummary,
 ) -> list[str]:
-    """Contradictions between the manifest, the lists and the records."""
     actual = {
         "runs": len(runs),
         "records": examined.records,

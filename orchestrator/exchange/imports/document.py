@@ -117,7 +117,6 @@ def pointer(location: str, *keys: object) -> str:
 
 
 def last_key(location: str) -> str:
-    """The key or index at the end of a JSON pointer."""
     return location.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
 
 
@@ -161,7 +160,6 @@ class TableRow:
     location: str
     """`line 12`, counted from 1 with the header."""
     cells: dict[str, str]
-    """Empty if there is a fault."""
     fault: str | None = None
 
 

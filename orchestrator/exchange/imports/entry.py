@@ -187,7 +187,6 @@ class FileEntry:
         self.set(**{column: moment})
 
     def detail(self, name: str, value: object) -> None:
-        """Add values below a name to the details, except those that columns have taken."""
         self._details |= flatten(value, name)
 
     def measures(self) -> None:
@@ -195,7 +194,6 @@ class FileEntry:
         self._measures = True
 
     def mark(self, *marks: str) -> None:
-        """Add marks that no device made the numbers, with their locations."""
         self._marks += marks
 
     def fault(self, name: str, message: str) -> None:

@@ -81,7 +81,6 @@ class ImportedMeasurement(Frozen):
     """
 
     location: str
-    """Its location in the file: a JSON pointer, or `line 12`."""
     model: Annotated[str, BeforeValidator(_text)]
     family: _Text = None
     task: _Text = None
@@ -103,7 +102,6 @@ class ImportedMeasurement(Frozen):
     status: Status
     reason: _Text = None
     simulated: bool = False
-    """True if the file or the entry carries a mark that no device made the numbers."""
     marks: tuple[str, ...] = ()
     """Those marks with their locations, e.g. `/is_simulation: true`."""
 

@@ -21,7 +21,6 @@ class FileOutcome:
 
     path: Path
     sha256: str = ""
-    """Hash of its content; empty if it could not be read."""
     format: str | None = None
     source: str | None = None
     reading: Reading = field(default_factory=Reading)
@@ -99,7 +98,6 @@ def read_document(document: Document, formats: Sequence[Format]) -> FileOutcome:
 
 
 def _marked(reading: Reading, name: str) -> Reading:
-    """Add the mark in the file's name to every measurement."""
     marks = marks_in_name(name)
     if not marks:
         return reading

@@ -54,7 +54,6 @@ class _LogSummary:
     """The lines of one summary."""
 
     location: str
-    """The line of its heading."""
     values: dict[str, str] = field(default_factory=dict)
     """Text before and after the colons; the first of several equal names counts."""
     recommendations: list[str] = field(default_factory=list)
@@ -95,7 +94,6 @@ class MLPerf:
     source = "mlperf-inference"
 
     def recognises(self, document: Document) -> bool:
-        """True if it has loadgen's heading, or the lines that end each of its logs."""
         text = document.text or ""
         return bool(_summaries(text)) or bool(_ENDS.match(text.lstrip()))
 

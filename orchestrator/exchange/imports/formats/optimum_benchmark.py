@@ -135,7 +135,6 @@ class _Run:
     """Hash of the config's own file; None if it is in the same file."""
 
     def entry(self, location: str) -> FileEntry:
-        """An entry with all that the config says."""
         entry = FileEntry(location)
         entry.mark(*self.marks)
         _describe(entry, self.config)
@@ -207,7 +206,6 @@ class _Targets:
     """The targets of one measurement, and those about loading and first calls."""
 
     def fill(self, subject: str, target: str, *, of_data_set: bool) -> None:
-        """Fill the entry; `of_data_set`: a latency is the time of the whole data set."""
         for key, tables in self.report.items():
             for kind in _KINDS if _is_target(tables) else ():
                 if not isinstance(tables.get(kind), dict | None):
@@ -265,7 +263,6 @@ class _Targets:
         self.entry.number(column, f"report.{name}.{kind}.{key}", table.get(key), unit)
 
     def rate(self, column: str, name: str, unit: str) -> None:
-        """Set a throughput if it is in the column's unit."""
         table = self.kind(name, "throughput")
         if table.get("unit") == unit:
             self.entry.number(column, f"report.{name}.throughput.value", table.get("value"))
@@ -276,7 +273,6 @@ def _table(tree: JsonTree, *names: str) -> JsonTree:
 
 
 def _describe(entry: FileEntry, config: JsonTree) -> None:
-    """Fill the entry's columns about model and host; all else becomes details."""
     backend, environment = _table(config, "backend"), _table(config, "environment")
     cpu = None if environment.get("cpu") == _NO_CPU else environment.get("cpu")
     device = str(backend.get("device") or "").split(":")[0].lower() or None

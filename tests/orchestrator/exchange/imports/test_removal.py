@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
-from orchestrator.exchange.imports.importing import RemovalTerms, remove_sources
+from orchestrator.exchange.imports.importing import remove_sources
 from orchestrator.exchange.imports.outcome import FileOutcome
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, verdicts_on, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
@@ -32,8 +32,10 @@ class Removal(Place):
         older_than_s: float | None = None,
         root: Path | None = None,
     ) -> dict[str, str | None]:
-        terms = RemovalTerms([root or self.sources], FORMATS, older_than_s)
-        told = remove_sources(verdicts, terms, self.database)
+        roots = [root or self.sources]
+        told = remove_sources(
+            verdicts, self.database, roots=roots, formats=FORMATS, older_than_s=older_than_s
+        )
         return {each.path.name: each.kept for each in told}
 
     def left(self) -> list[str]:
@@ -202,7 +204,7 @@ def test_a_file_that_is_gone_already_is_told(held: Removal) -> None:
 def test_what_would_go_is_told_without_deleting(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     verdicts = verdicts_on(place.sources)
-    told = remove_sources(verdicts, RemovalTerms([place.sources], FORMATS), None)
+    told = remove_sources(verdicts, None, roots=[place.sources], formats=FORMATS)
     assert {each.path.name: each.kept for each in told} == {
         "direct.json": None,
         "models.json": "none of its content is in the database",

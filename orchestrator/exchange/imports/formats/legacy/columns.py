@@ -90,7 +90,6 @@ def without_remarks(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def machine_of(whole: JsonObject) -> Context:
-    """Columns and details from `system_info` and `hardware_details`."""
     system, hardware = whole.inner("system_info"), whole.inner("hardware_details")
     devices = hardware.value.get("openvino_device_info") if hardware else None
     cpu = devices.get("CPU") if isinstance(devices, dict) else None

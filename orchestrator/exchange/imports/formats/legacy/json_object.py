@@ -199,7 +199,6 @@ class LegacyFormat:
     name: str
     matches: Callable[[Any], bool]
     nodes: Callable[[Any], Iterable[Node]]
-    """The entries of such a value."""
     nothing: str
     """The kind of a file that holds no measurement."""
     source: str = "ipfs_accelerate_py"
@@ -225,7 +224,6 @@ def is_map_of_maps(value: Any) -> bool:
 
 
 def has_map(value: Any, *keys: str) -> bool:
-    """True for an object that holds an object under each of these keys."""
     return isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys)
 
 
