@@ -95,16 +95,6 @@ def test_a_path_with_a_comma_is_one_value_of_an_option(here: Path) -> None:
     assert "'./bert' is not a folder" in refusal("./bert,tuned,./plain")
 
 
-def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
-    a_config("mine", GPT2)
-    matrix = bench("./mine")
-    spec = the_model(matrix)
-    assert (spec.family, spec.weights, spec.path, spec.config) == (
-        "text_generation", "random", None, GPT2,
-    )  # fmt: skip
-    assert "random weights" in matrix.notes[0]
-
-
 @pytest.mark.parametrize(
     ("config", "facts"),
     [

@@ -152,7 +152,7 @@ def _entries(run: _Run) -> Iterator[FileEntry]:
     for subject, name, report in _measurements_in(run.report):
         entry = run.entry(f"{run.location}/{name}")
         entry.set(status="ok", mode=_MODES.get(subject))
-        entry.measures()
+        entry.measures = True
         _Targets(entry, report).fill(subject, name, of_data_set=of_data_set)
         yield entry
 

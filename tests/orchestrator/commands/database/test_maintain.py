@@ -119,7 +119,6 @@ def test_a_dry_run_writes_nothing(results: Path) -> None:
 
 @pytest.fixture(scope="module")
 def finished_bisections(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs that a bisection measured; nobody changes them."""
     folder = tmp_path_factory.mktemp("finished") / "bisections"
     for age, run_id in ((1, "b-again"), (2, "a-again")):
         finished(folder, run_id, age, cells=1)

@@ -81,7 +81,6 @@ def lab(made: Path, tmp_path: Path) -> Place:
 
 @pytest.fixture
 def runs(results: Path) -> Path:
-    """Three runs of a scratch database, a fourth from elsewhere, and a known step."""
     database = results / "benchmarks.duckdb"
     finished(results.parent / "elsewhere", "theirs", 4)
     merge_paths([results.parent / "elsewhere"], database, scratch=True)

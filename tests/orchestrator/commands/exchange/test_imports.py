@@ -25,7 +25,6 @@ MAPPING = "source: lab\ncolumns: {model: {from: net}, latency_mean_s: {from: ms,
 
 @pytest.fixture
 def user(tmp_path: Path) -> Workplace:
-    """A user's folder with two files that hold records and one that holds none."""
     write(tmp_path / "data/direct.json", DIRECT)
     write(tmp_path / "data/timm.csv", TABLE)
     write(tmp_path / "data/models.json", MODELS)

@@ -80,7 +80,6 @@ def fill(database: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with such a database, its records and a bundle of it. Nobody changes it."""
     site = tmp_path_factory.mktemp("bundled")
     fill(site / "benchmarks.duckdb", site / "records")
     write_bundle(site / "benchmarks.duckdb", (), site / "all.zip", force=False)

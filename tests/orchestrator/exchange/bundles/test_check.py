@@ -439,7 +439,6 @@ def take(bundle: Path, database: Path) -> MergeReport:
 
 @pytest.fixture(scope="module")
 def arrived(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database that came out of the bundle. Nobody changes it."""
     database = tmp_path_factory.mktemp("arrived") / "other.duckdb"
     assert take(site / "all.zip", database) == MergeReport(inserted=ROWS)
     return database
@@ -463,7 +462,6 @@ def test_merging_twice_changes_nothing(database: Path, bundle: Path) -> None:
 
 
 def of_another_machine(found: Members) -> None:
-    """Leave the described run alone, as another machine would have made it."""
     in_table(lambda table: table.filter(pc.equal(table["run_id"], TOLD.run_id)))(found)
     for name, value in (("hostname", "second"), ("run_id", "second")):
         in_table(lambda table, name=name, value=value: with_column(table, name, value))(found)

@@ -39,13 +39,11 @@ def bundled(folder: Path) -> Path:
 
 @pytest.fixture(params=[loose, pytest.param(bundled, marks=pytest.mark.slow)])
 def way(request: pytest.FixtureRequest) -> Way:
-    """A way in which a stranger's records come: bare files or a bundle."""
     chosen: Way = request.param
     return chosen
 
 
 def strange(folder: Path, record: Record, run: Run | None = None, **origin: Any) -> Path:
-    """A stranger's folder with this record, of which a database knows."""
     (folder / "records").mkdir(parents=True)
     if origin:
         save_foreign(folder / "records", record, **origin)

@@ -11,7 +11,7 @@ from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document
+from tests.orchestrator.exchange.imports.files import json_document
 from tests.support.data import EXPECTED
 
 Case = dict[str, Any]

@@ -1,12 +1,14 @@
-"""Files of other benchmarks in a folder of a user."""
+"""Files of other benchmarks, in a folder of a user or in none."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from orchestrator.exchange.imports.document import files_in
+from orchestrator.exchange.imports.document import Document, files_in
+from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.importing import ImportReport, import_files, preview_import
+from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome, read_files
 from orchestrator.store.query.ask import query
 
@@ -16,6 +18,25 @@ tinynet_e,106,1024,75290.96,13.591,2.04
 resnet50,224,256,1010.5,253.3,25.56
 """
 LATER = TABLE.replace("1010.5", "2020.5")
+
+
+def text_document(text: str, name: str = "results.csv") -> Document:
+    return Document(Path("somewhere") / name, text.encode())
+
+
+def json_document(data: Any, name: str = "results.json") -> Document:
+    return text_document(json.dumps(data), name)
+
+
+def read(format_: Format, document: Document) -> Reading:
+    assert format_.recognises(document)
+    return format_.read(document)
+
+
+def only(reading: Reading) -> ImportedMeasurement:
+    assert reading.faults == ()
+    (found,) = reading.measurements
+    return found
 
 
 def write(path: Path, content: Any) -> Path:

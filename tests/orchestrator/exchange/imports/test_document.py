@@ -20,8 +20,7 @@ from orchestrator.exchange.imports.document import (
     rows_of,
 )
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import text_document
-from tests.orchestrator.exchange.imports.files import write
+from tests.orchestrator.exchange.imports.files import text_document, write
 
 
 def test_a_name_that_stands_twice_must_mean_the_same() -> None:

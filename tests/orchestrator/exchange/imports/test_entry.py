@@ -49,7 +49,7 @@ def test_an_entry_that_measured_nothing_is_empty_unless_it_failed() -> None:
 def test_a_measurement_may_stand_in_the_details_alone() -> None:
     made = entry()
     made.detail("watts", 5)
-    made.measures()
+    made.measures = True
     found = made.measurement()
     assert found.details == {"watts": "5"}
 
@@ -111,7 +111,6 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
 
 
 def failed(error: str) -> tuple[str, str | None]:
-    """The status and the reason of an entry that ended with this error."""
     made = entry()
     made.fail(error)
     found = made.measurement()

@@ -43,7 +43,6 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture(scope="module")
 def first_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of such a place after its first import, which nobody changes."""
     place = a_place(tmp_path_factory.mktemp("imported"))
     assert counts(place.import_files()) == (6, 0, 0, 0)
     return place.sources.parent
@@ -88,12 +87,6 @@ def test_no_default_view_shows_them(imported: Place) -> None:
         ("out_of_memory", False),
         ("out_of_memory", True),
     ]
-
-
-def test_a_run_is_described(imported: Place) -> None:
-    (run,) = imported.ask("SELECT * FROM benchmark_runs WHERE matrix_path LIKE '%timm.csv'")
-    assert (run["planned"], run["described"]) == (2, True)
-    assert (run["command"], run["launchers"]) == ("orchestrator import sources", ["import"])
 
 
 def test_importing_twice_adds_nothing_and_writes_nothing(imported: Place) -> None:
@@ -314,7 +307,6 @@ def test_what_changed_is_newer_even_if_the_clock_went_back() -> None:
 
 
 def changes_nothing(data: Any) -> None:
-    """Import twice, with a preview between."""
     outcome = read_document(Document(Path("a.json"), json.dumps(data).encode()), FORMATS)
     with TemporaryDirectory() as folder:
         results, database = Path(folder), Path(folder, "x.duckdb")

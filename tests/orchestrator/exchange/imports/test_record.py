@@ -33,11 +33,10 @@ from orchestrator.exchange.imports.record import (
 )
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
-from runner.contract.errors import DamagedFile, StoreError
+from runner.contract.errors import DamagedFile
 from runner.contract.record.files import rows
 from runner.contract.record.record import Row
-from tests.orchestrator.exchange.imports.documents import json_document
-from tests.orchestrator.exchange.imports.files import Place, write
+from tests.orchestrator.exchange.imports.files import Place, json_document, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -145,12 +144,6 @@ def test_what_cannot_be_read_is_told_as_missing(
     save_records(TABLE, path, RUN)
     path.write_bytes(change(path.read_bytes()))
     assert read_contents(path) is None
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "results").write_text("a file")
-    with pytest.raises(StoreError, match=r"cannot be written: .* directory"):
-        save_records(TABLE, records_path(tmp_path / "results", "import-1"), RUN)
 
 
 def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:

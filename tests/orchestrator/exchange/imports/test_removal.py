@@ -49,7 +49,6 @@ def place(tmp_path: Path) -> Removal:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of such a place in which everything has been imported; nobody changes it."""
     place = a_place(tmp_path_factory.mktemp("imported"))
     place.import_files()
     return place.sources.parent

@@ -103,7 +103,6 @@ def mutate(draw: st.DrawFn, holder: Any, key: Any) -> None:
 
 
 def told_numbers(value: Any) -> Iterator[float]:
-    """Every number that a file tells, also in its words and names."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from told_numbers(key)

@@ -15,11 +15,10 @@ from orchestrator.exchange.imports.formats.mapping import (
     read_mapping,
 )
 from runner.contract.errors import DamagedFile, UsageError
-from tests.orchestrator.exchange.imports.documents import json_document, only, read, text_document
+from tests.orchestrator.exchange.imports.files import json_document, only, read, text_document
 
 
 def mapped(**parts: Any) -> MappedFormat:
-    """A mapping with a model and a latency, and these columns; other keys as they are."""
     columns = {"model": {"from": "net"}, "latency_mean_s": {"from": "ms", "unit": "ms"}}
     data = {"source": "lab-bench"} | parts
     data["columns"] = columns | parts.get("columns", {})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.formats.timm import Timm
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document, only, read, text_document
+from tests.orchestrator.exchange.imports.files import json_document, only, read, text_document
 from tests.support.data import TIMM_FILES
 
 GPU = "benchmark-infer-amp-nhwc-pt210-cu121-rtx3090.csv"
@@ -58,17 +58,6 @@ def test_a_processor_is_the_device() -> None:
     found = only(read(Timm(), text_document(text, CPU)))
     assert (found.backend, found.runtime) == ("cpu", "torch_compile")
     assert (found.device_name, found.cpu_model) == ("i9_10940x", "i9_10940x")
-
-
-def test_training_has_its_own_columns() -> None:
-    text = (
-        "param_count,train_step_time,model,train_img_size,train_fwd_time,train_samples_per_sec\n"
-        "2.04,50.423,tinynet_e,106,20.1,10001.12\n"
-    )
-    found = only(read(Timm(), text_document(text, TRAIN)))
-    assert (found.mode, found.throughput, found.latency_mean_s) == ("training", 10001.12, 0.050423)
-    assert found.batch_size is None
-    assert found.details["train_fwd_time"] == "20.1"
 
 
 def test_both_modes_in_one_row_are_two_measurements() -> None:

@@ -13,7 +13,7 @@ from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.formats.legacy import LEGACY
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.cases import Case, check_case, promise, read_cases
-from tests.orchestrator.exchange.imports.documents import json_document, text_document
+from tests.orchestrator.exchange.imports.files import json_document, text_document
 from tests.orchestrator.exchange.imports.formats.legacy.samples import ALL, COLLECTION, FILES
 from tests.support.data import DATA, LEGACY_FILES
 from tests.support.properties import property_test
