@@ -109,7 +109,6 @@ def implied(config: Config, given: Config) -> Config:
 
 
 def _modality_of(config: Config) -> Modality:
-    """The content of a sample, by the sizes that the configuration names."""
     for modality, keys in _CONTENTS.items():
         if any(config.get(key) is not None for key in keys):
             return modality
@@ -208,12 +207,10 @@ def family_word(value: object) -> object:
 
 
 def require_family(name: str) -> Family:
-    """The family that an option names."""
     return _required("--family", get_args(Family), name, family_word(name))
 
 
 def require_modality(name: str) -> Modality:
-    """The content that an option names."""
     return _required("--modality", get_args(Modality), name, name)
 
 

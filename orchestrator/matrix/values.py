@@ -96,7 +96,6 @@ BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
 
 
 def value_type(axis: Axis) -> Any:
-    """The type of one value on the axis, as the matrix file checks it."""
     if axis.kind == "choice":
         return Annotated[str, _choice(axis.choices, axis), _enum(axis.choices)]
     types = {
