@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_machine
@@ -13,12 +14,7 @@ from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
-from orchestrator.running.execute_job import (
-    ArtifactFolders,
-    Availability,
-    LaunchContext,
-    execute_job,
-)
+from orchestrator.running.execute_job import Availability, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
@@ -277,8 +273,8 @@ class RunExecution:
         while True:
             job = self._job(due, rounds)
             try:
-                job, artifacts = self._with_artifacts(job)
-                execute_job(job, self._context, artifacts)
+                job, references, graphs = self._with_artifacts(job)
+                execute_job(job, self._context, references, graphs)
             except EngineUnavailable as error:
                 self._outages += 1
                 if endured := self._outages <= _OUTAGES_ENDURED:
@@ -293,14 +289,14 @@ class RunExecution:
 
     def _job(self, due: DueLaunch, rounds: int | None = None) -> Job:
         provenance = self._availability.prepare(due.cells[0].backend)
-        return self.folder.job(due.cells, provenance, due.round, rounds)
+        return self.folder.run.job(due.cells, provenance, due.round, rounds)
 
-    def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
+    def _with_artifacts(self, job: Job) -> tuple[Job, Path | None, Path | None]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
         if self.folder.run.version is None and not self.earlier_images:
             job = self._counts.ensure(job)
-        return job, ArtifactFolders(references, graphs)
+        return job, references, graphs
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:

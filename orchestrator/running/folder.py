@@ -59,7 +59,7 @@ from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageEr
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.outputs import RECORD_SUFFIX, output_path
-from runner.contract.reasons import Reason, reason
+from runner.contract.reasons import reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
@@ -159,15 +159,6 @@ class RunFolder:
             jobs[cell.job_id].append(cell)
         return jobs
 
-    def job(
-        self,
-        cells: Sequence[Cell],
-        provenance: Provenance,
-        round_: int = 1,
-        rounds: int | None = None,
-    ) -> Job:
-        return self.run.job(cells, provenance, round_, rounds)
-
     def out(self, job_id: str) -> Path:
         path = self.records / job_id
         with translate_os_errors(path):
@@ -215,7 +206,7 @@ class RunFolder:
         The host's own verdict on a cell comes from no launch, and is never that all is well.
         """
         launched = self.job_files.launched(cell.job_id)
-        own = [self.job([cell], self.nowhere)] if record.status != "ok" else []
+        own = [self.run.job([cell], self.nowhere)] if record.status != "ok" else []
         return [*launched, *own] if launched else []
 
     def file_of(self, cell: Cell) -> Path:
@@ -277,17 +268,13 @@ class RunFolder:
                 moved[path] = aside
             if (compact or path in moved) and self.record_of(cell) is None:
                 where = moved.get(path) or next(iter(compact.values()))
+                outcome = Outcome.because("lost", reason("record_damaged", file=where.name))
+                # As old as the run, so that a verdict the database has already outweighs it.
+                when, job = self.run.started_at, self.run.job([cell], self.nowhere)
                 with suppress(StoreError):  # the merge reports the cells without a verdict
-                    self._save_lost(cell, reason("record_damaged", file=where.name))
+                    self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
                     lost.append(path)
         return SetAside(moved, lost)
-
-    def _save_lost(self, cell: Cell, explanation: Reason) -> None:
-        job = self.job([cell], self.nowhere)
-        # As old as the run, so that a verdict the database has already outweighs it.
-        when = self.run.started_at
-        outcome = Outcome.because("lost", explanation)
-        self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
 
     @property
     def nowhere(self) -> Provenance:

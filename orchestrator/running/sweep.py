@@ -22,7 +22,6 @@ from orchestrator.system.files import translate_os_errors
 from runner.contract.files import unfinished_path
 from runner.contract.outputs import output_names
 from runner.contract.plain_files import plain_fault
-from runner.contract.rounds import round_path
 
 REFUSED_FOLDER = "refused"
 MOST_REFUSED = 1_000
@@ -49,8 +48,8 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
             path = folder.file_of(cell)
             if damaged := sweep.refused.get(path):
                 folder.damaged[path] = damaged
-            parts = (round_path(sweep.out, cell, number) for number in range(1, rounds + 1))
-            if damaged := next(filter(None, map(sweep.refused.get, parts)), None):
+            parts = map(sweep.refused.get, folder.rounds.paths(cell))
+            if damaged := next(filter(None, parts), None):
                 folder.rounds.damaged[cell.id] = damaged
 
 

@@ -108,7 +108,7 @@ def export_missing(
         graphs = Graphs(results, context, Availability(launcher))
         prepared: dict[tuple[str, ...], PreparedGraph] = {}
         for planned in planned_jobs(run.plan):
-            job = folder.job(planned.cells, folder.nowhere)
+            job = folder.run.job(planned.cells, folder.nowhere)
             for graph in _export(job, graphs):  # as it was when a job first needed it
                 variant = (graph.model, graph.content, graph.numbers, graph.shape)
                 prepared.setdefault(variant, graph)

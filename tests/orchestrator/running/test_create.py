@@ -43,7 +43,7 @@ def a_source(text: str, path: str = "matrix.yaml") -> RunSource:
 
 def give(folder: RunFolder, *statuses: Status) -> None:
     for cell, status in zip(folder.cells, statuses, strict=False):
-        folder.save(record_for(folder.job([cell], HERE), cell, status=status))
+        folder.save(record_for(folder.run.job([cell], HERE), cell, status=status))
 
 
 def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
@@ -62,14 +62,14 @@ def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) ->
     assert first != second
     assert [run.options.weights_seed for run in runs] == [4, 4]
     resumed = reopen_run(results, runs[0].run_id, OPTIONS_ALONE, database)
-    assert resumed.job(resumed.cells[:1], HERE).seed == first
+    assert resumed.run.job(resumed.cells[:1], HERE).seed == first
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
     options = replace(SCRATCH, verify_only=True, trace=True)
     create_run(a_plan(), OPTIONS_ALONE, results, options)
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
-    job = resumed.job(resumed.cells, HERE)
+    job = resumed.run.job(resumed.cells, HERE)
     assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
 
 

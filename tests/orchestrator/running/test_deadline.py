@@ -82,7 +82,7 @@ def test_a_job_that_only_talks_is_ended(tmp_path: Path) -> None:
 
     folder = a_run_folder(tmp_path, a_plan([CELL, OTHER], limits=Limits(cell_timeout_s=50)))
     launcher, observer = ScriptedLauncher(talks, measures_all), KeptObserver()
-    job = folder.job(folder.cells, folder.nowhere)
+    job = folder.run.job(folder.cells, folder.nowhere)
     execute_job(job, LaunchContext(launcher, folder, observer, Clock()))
     records = [folder.record_of(cell) for cell in folder.cells]
     assert [found and found.status for found in records] == ["ok", "timeout"]
@@ -104,7 +104,7 @@ def test_a_job_over_its_own_limits_is_not_launched_again(tmp_path: Path, limit: 
     most = 99_999 if limit == "space" else None
     folder = a_run_folder(tmp_path, a_plan(limits=Limits(output_bytes=most)))
     launcher = ScriptedLauncher(overdoes)
-    job = folder.job(folder.cells, folder.nowhere)
+    job = folder.run.job(folder.cells, folder.nowhere)
     execute_job(job, LaunchContext(launcher, folder, KeptObserver(), clock))
     records = [found for cell in folder.cells if (found := folder.record_of(cell))]
     reason = {

@@ -9,7 +9,7 @@ from queue import Empty, Queue
 import pytest
 
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job, launch_job
+from orchestrator.running.execute_job import LaunchContext, execute_job, launch_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.launch import Launch
 from runner.contract.cell import Purpose
@@ -93,7 +93,7 @@ def launched(
 ) -> Launch:
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
-    job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
+    job = folder.run.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
     task = Task(
         job=job, backend="fake", job_file=folder.job_files.write(job), out=folder.out(job.id)
     )
@@ -129,7 +129,7 @@ def run(
 ) -> tuple[dict[int, tuple[str, str | None]], ScriptedLauncher, KeptObserver, RunFolder]:
     folder = a_run_folder(tmp_path, a_plan(limits=limits))
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
-    job = folder.job(folder.cells, NOWHERE)
+    job = folder.run.job(folder.cells, NOWHERE)
     try:
         execute_job(job, LaunchContext(launcher, folder, observer))
     finally:
@@ -146,7 +146,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     weights = a_weights_folder(tmp_path / "weights")
     changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
     folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
-    launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
+    launcher, job = ScriptedLauncher(measures_all), folder.run.job(folder.cells, NOWHERE)
     execute_job(job, LaunchContext(launcher, folder, KeptObserver()))
     assert [task.staged()["--weights"] for task in launcher.tasks] == [weights]
     records = [folder.record_of(cell) for cell in folder.cells]
@@ -229,7 +229,7 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     launcher = ScriptedLauncher(dies_in(2, None))
     with raises_words(EngineUnavailable, match="stopped answering during the run"):
         execute_job(
-            folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
+            folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
         )
     assert verdicts(folder) == {
         1: ("ok", None),
@@ -255,7 +255,7 @@ def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(
 ) -> None:
     fill_disk(monkeypatch)
     folder = a_run_folder(tmp_path)
-    job = folder.job(folder.cells, NOWHERE)
+    job = folder.run.job(folder.cells, NOWHERE)
     with pytest.raises(StoreError, match="No space left"):
         execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, FULL)), folder, KeptObserver()))
     assert verdicts(folder) == {1: ("ok", None)}
@@ -285,7 +285,9 @@ def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
     folder.forget_retried()
     launcher = ScriptedLauncher(measures_all)
-    execute_job(folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver()))
+    execute_job(
+        folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
+    )
     assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
 
 
@@ -312,7 +314,7 @@ def a_round(
     folder: RunFolder, round_: int, *scripts: Script
 ) -> tuple[ScriptedLauncher, KeptObserver]:
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
-    job = folder.job(folder.cells, NOWHERE, round_)
+    job = folder.run.job(folder.cells, NOWHERE, round_)
     execute_job(job, LaunchContext(launcher, folder, observer))
     return launcher, observer
 
@@ -342,7 +344,7 @@ def test_a_cell_that_fails_in_one_round_is_not_visited_in_the_next(tmp_path: Pat
 def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
     folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
     context = LaunchContext(launcher, folder, KeptObserver())
-    artifacts = ArtifactFolders(references=tmp_path / "references", graphs=tmp_path / "graphs")
-    execute_job(folder.job(folder.cells, NOWHERE), context, artifacts)
+    artifacts = (tmp_path / "references", tmp_path / "graphs")
+    execute_job(folder.run.job(folder.cells, NOWHERE), context, *artifacts)
     (task,) = launcher.tasks
     assert (task.references, task.graphs) == (artifacts.references, artifacts.graphs)

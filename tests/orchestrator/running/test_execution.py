@@ -346,7 +346,7 @@ def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=2)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    job = trial.folder.run.job(trial.folder.cells[:2], Provenance(**HERE))
     execute_job(job, LaunchContext(ScriptedLauncher(measures_all), trial.folder, trial.observer))
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
     records = filter(None, map(trial.folder.record_of, trial.folder.cells))
@@ -363,7 +363,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
     tmp_path: Path,
 ) -> None:
     trial = in_rounds(tmp_path, rounds=3)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    job = trial.folder.run.job(trial.folder.cells[:2], Provenance(**HERE))
     trial.folder.job_files.write(job)
     Harness(job, trial.folder.out(job.id), KeptProgress()).run()
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 2
@@ -383,7 +383,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 
 def test_a_rounds_false_columns_make_no_record(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=3)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    job = trial.folder.run.job(trial.folder.cells[:2], Provenance(**HERE))
     trial.folder.job_files.write(job)
     out = trial.folder.out(job.id)
     first, second = job.cells

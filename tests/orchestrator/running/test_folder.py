@@ -25,7 +25,7 @@ SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version
 
 
 def give(folder: RunFolder, cell: Cell, status: Status) -> Path:
-    record = record_for(folder.job([cell], SOMEWHERE), cell, status=status)
+    record = record_for(folder.run.job([cell], SOMEWHERE), cell, status=status)
     folder.save(record)
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 
@@ -112,7 +112,7 @@ def test_a_folder_that_cannot_be_made_or_is_taken_is_told(folder: RunFolder) -> 
 
 
 def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) -> None:
-    job = folder.job(folder.cells, SOMEWHERE)
+    job = folder.run.job(folder.cells, SOMEWHERE)
     first, second = folder.job_files.write(job), folder.job_files.write(job)
     folder.write_log(second, "last words: ü")
     assert [first.name, second.name] == [f"{job.id}.1.json", f"{job.id}.2.json"]
@@ -209,7 +209,7 @@ def test_the_reason_of_a_missing_trace_is_one_line(
 
 @pytest.mark.parametrize("gone", ["jobs", "logs", "records"])
 def test_what_cannot_be_written_is_told(folder: RunFolder, gone: str) -> None:
-    job = folder.job(folder.cells, SOMEWHERE)
+    job = folder.run.job(folder.cells, SOMEWHERE)
     job_file = folder.path / "jobs" / "a.1.json"
     shutil.rmtree(folder.path / gone)
     actions: dict[str, Callable[[], object]] = {

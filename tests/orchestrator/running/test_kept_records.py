@@ -45,7 +45,7 @@ def replace_by_folder(path: Path, earlier: Record) -> None:
 def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_compact: bool) -> None:
     folder = a_run_folder(tmp_path / "results", a_plan([MEASURED, DUE]))
     image = SOMEWHERE.model_copy(update={"image": "x:1", "image_digest": f"sha256:{'a' * 64}"})
-    before = folder.job([MEASURED, DUE], image)
+    before = folder.run.job([MEASURED, DUE], image)
     folder.job_files.write(before)
     earlier = record_for(before, MEASURED)
     folder.save(earlier)

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> RunFolder:
     """A finished run of three cells."""
     folder = a_run_folder(tmp_path)
     for cell, status in zip(folder.cells, STATUSES, strict=True):
-        folder.save(record_for(folder.job([cell], SOMEWHERE), cell, status=status))
+        folder.save(record_for(folder.run.job([cell], SOMEWHERE), cell, status=status))
     return folder
 
 
@@ -162,7 +162,9 @@ def test_a_round_misses_the_cells_it_has_not_visited(in_rounds: RunFolder) -> No
     assert in_rounds.due(in_rounds.cells, 2) == [second, third]
     assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells
     assert in_rounds.verdicts() == {}
-    in_rounds.save(record_for(in_rounds.job([first], in_rounds.nowhere), first, status="failed"))
+    in_rounds.save(
+        record_for(in_rounds.run.job([first], in_rounds.nowhere), first, status="failed")
+    )
     for number in range(1, ROUNDS + 1):
         assert first not in in_rounds.due(in_rounds.cells, number)
 

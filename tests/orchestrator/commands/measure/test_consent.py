@@ -23,7 +23,7 @@ def job(results: Path) -> Job:
     """The job of one cell that a run in the results folder planned."""
     folder = a_run_folder(results, a_plan(), "run-1")
     provenance = Provenance(launcher="docker", orchestrator_version="0")
-    whole = folder.job(folder.cells[:1], provenance)
+    whole = folder.run.job(folder.cells[:1], provenance)
     return whole.model_copy(update={"limits": Limits(), "measure": PROFILES["quick"]})
 
 
@@ -35,7 +35,7 @@ def _with(job: Job, **changes: Any) -> Job:
 def test_a_result_is_own_if_a_run_here_planned_it_with_all_it_says(results: Path) -> None:
     folder = a_run_folder(results, a_plan(), "run-1")
     launcher = folder.run.launcher
-    own = folder.job(folder.cells[:1], Provenance(launcher=launcher, orchestrator_version="0"))
+    own = folder.run.job(folder.cells[:1], Provenance(launcher=launcher, orchestrator_version="0"))
     assert is_own(own, launcher, results)
     for other in (
         _with(own, run_id="run-2"),

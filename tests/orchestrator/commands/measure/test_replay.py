@@ -52,7 +52,7 @@ def measured(results: Path, database: Path) -> Site:
         cells = [fake_cell(2**power) for power in range(max(3, len(ways)))]
         folder = a_run_folder(results, a_plan(cells, rounds=2), run_id)
         for cell, outcome in zip(folder.cells, cycle(ways), strict=False):
-            job = folder.job(folder.cells, IN_AN_IMAGE, round_=2)
+            job = folder.run.job(folder.cells, IN_AN_IMAGE, round_=2)
             record = record_for(job, cell)
             folder.save(record.model_copy(update=outcome))
         merge_run(folder, database)
@@ -94,7 +94,7 @@ def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None
 def test_a_job_that_is_not_the_results_own_is_refused(measured: Site, database: Path) -> None:
     folder = measured()
     first, second = folder.cells[:2]
-    own = json.loads(folder.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
+    own = json.loads(folder.run.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
     for forged in (
         {"cells": [second.model_dump(mode="json")]},
         {"run_id": "run-9"},
@@ -111,7 +111,7 @@ def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: 
     before = measured()
     original = find_original(f"run-1/{before.cells[1].id}", database)
     folder = begin_replay(original, ReplayRequest("", results, command="orchestrator replay …"))
-    job = folder.job(folder.cells, original.job.provenance)
+    job = folder.run.job(folder.cells, original.job.provenance)
     assert job.model_copy(update={"run_id": "run-1"}) == original.job
     assert (folder.run.launcher, folder.run.options.scratch) == ("docker", True)
     assert folder.run.command == "orchestrator replay …"
@@ -129,7 +129,7 @@ def test_the_browser_is_chosen_again_where_no_image_has_one(
     folder = begin_replay(
         Original(a_measurement(), job, launcher, scratch=True), ReplayRequest("", results)
     )
-    again = folder.job(folder.cells, job.provenance)
+    again = folder.run.job(folder.cells, job.provenance)
     assert again.browser == (edge if repeats else None)
     assert Job.model_validate_json(again.model_dump_json()) == again
 

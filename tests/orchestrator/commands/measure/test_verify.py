@@ -74,7 +74,7 @@ def test_each_record_has_one_mark_and_its_reason(
 def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
     cells = [fake_cell(**CPU), fake_cell(2, **CPU)]
     folder = a_run_folder(tmp_path, a_plan(cells), purpose="verify")
-    job = folder.job(cells, folder.nowhere)
+    job = folder.run.job(cells, folder.nowhere)
     facts = {"cpu_model": "AMD EPYC", "operating_system": "Debian 12"}
     folder.save(record_for(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
     folder.save(record_for(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))

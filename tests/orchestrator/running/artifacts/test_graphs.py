@@ -52,7 +52,7 @@ class Trial:
     @property
     def job(self) -> Job:
         """The job that executes a graph."""
-        return self.folder.job(self.folder.cells, HERE)
+        return self.folder.run.job(self.folder.cells, HERE)
 
     def ensure(self, job: Job | None = None) -> tuple[Job, Path]:
         """The job with its graph named, and the folder."""

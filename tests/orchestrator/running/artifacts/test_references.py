@@ -55,7 +55,7 @@ class Trial:
     @property
     def job(self) -> Job:
         """The job that is to be verified."""
-        return self.folder.job(self.folder.cells, HERE)
+        return self.folder.run.job(self.folder.cells, HERE)
 
     def ensure(self, job: Job | None = None) -> tuple[str, Path]:
         """The name of the job's reference, and the folder."""
