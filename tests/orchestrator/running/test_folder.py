@@ -122,17 +122,6 @@ def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) ->
     assert list(folder.path.rglob(".*")) == []
 
 
-def test_verdicts_are_those_on_disk(folder: RunFolder) -> None:
-    first, second, third = folder.cells
-    give(folder, first, "ok")
-    give(folder, third, "timeout")
-    assert folder.due(folder.cells, 1) == [second]
-    assert folder.verdicts() == {first.id: "ok", third.id: "timeout"}
-    record = folder.record_of(first)
-    assert record is not None
-    assert record.image == "an-image"
-
-
 def test_a_damaged_record_counts_as_missing_and_is_kept_aside(folder: RunFolder) -> None:
     path = give(folder, folder.cells[0], "ok")
     content = path.read_bytes()[:100]

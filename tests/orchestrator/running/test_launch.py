@@ -80,7 +80,7 @@ def test_no_text_is_an_error(text: str) -> None:
     assert event is None or event.cell in (None, CELL)
 
 
-CELL, OTHER = fake_cell(), fake_cell(2)
+OTHER = fake_cell(2)
 TIMEOUT_S = 10.0
 JOB = a_job([CELL, OTHER], limits=Limits(cell_timeout_s=TIMEOUT_S))
 EXPORT = JOB.model_copy(update={"purpose": "prepare"})

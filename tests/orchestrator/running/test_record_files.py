@@ -10,7 +10,6 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.compact import compact, compact_files
-from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
@@ -66,16 +65,6 @@ def test_forgetting_unpacks_and_drops_these_alone(compacted: RunFolder) -> None:
     assert compact_files(compacted.records) == []
     assert compacted.due(compacted.cells, 1) == [compacted.cells[1]]
     assert loose(compacted) == sorted(compacted.cells[at].id for at in (0, 2))
-
-
-def test_unpacked_files_are_as_they_were(folder: RunFolder) -> None:
-    before = {path: pq.read_table(path) for path in folder.records.rglob("*.parquet")}
-    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
-    folder.forget_retried()
-    del before[file_of(folder, folder.cells[1])]
-    for path, table in before.items():
-        assert pq.read_table(path).equals(table, check_metadata=True)
-        assert read_record(path).cell_id == path.stem
 
 
 def test_a_database_is_made_anew_from_it(compacted: RunFolder, tmp_path: Path) -> None:

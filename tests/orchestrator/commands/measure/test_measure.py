@@ -97,17 +97,6 @@ def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
     assert (measure["profile"], measure["heat_s"]) == ("audit", 60)
 
 
-@pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])
-def test_nothing_to_do_is_said(place: Workplace, glob: str) -> None:
-    done = place.run("--select", glob)
-    complains(done, 3, f"error: --select {glob!r} keeps none of 3 cells", "hint: a word keeps")
-    assert done.stderr.count("none of 3 cells") == 1
-    for command in ("plan", "plan --format github", "run --dry-run", "run --prepare-only"):
-        again = place.do(*command.split(), "matrix.yaml", "--select", glob)
-        assert (again.returncode, again.stdout, again.stderr) == (3, "", done.stderr)
-    assert not (place.folder / "results").exists()
-
-
 def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     done = place.run("--dry-run")

@@ -72,7 +72,7 @@ def npz(out: Path, job: Job) -> Path:
     return out / f"{job.reference}.npz"
 
 
-REFERENCES: dict[str, Attack] = {
+REFERENCE_ATTACKS: dict[str, Attack] = {
     "a link": lambda out, job: npz(out, job).symlink_to(out.parent.parent / "secret"),
     "a FIFO": lambda out, job: os.mkfifo(npz(out, job)),
     "a folder": lambda out, job: npz(out, job).mkdir(),
@@ -89,7 +89,7 @@ REFERENCES: dict[str, Attack] = {
 }
 
 
-@pytest.mark.parametrize("attack", REFERENCES.values(), ids=REFERENCES)
+@pytest.mark.parametrize("attack", REFERENCE_ATTACKS.values(), ids=REFERENCE_ATTACKS)
 def test_a_reference_job_leaves_its_own_reference_or_none(
     tmp_path: Path, secret: Path, attack: Attack
 ) -> None:

@@ -159,13 +159,6 @@ def test_other_numbers_and_another_content_are_another_graph(
     assert len(trial.launcher.exported) == 2
 
 
-def test_another_seed_of_weights_is_another_graph(trial: Trial) -> None:
-    other = trial.job.model_copy(update={"weights_seed": 1})
-    assert trial.ensure()[0].graph != trial.ensure(other)[0].graph
-    reordered = trial.job.model_copy(update={"seed": 1})
-    assert trial.ensure()[0].graph == trial.ensure(reordered)[0].graph
-
-
 @pytest.mark.parametrize("runtime", ["torch", "torch_compile"])
 def test_who_builds_the_model_itself_needs_none(tmp_path: Path, runtime: Runtime) -> None:
     trial = Trial(tmp_path, runtime=runtime)
