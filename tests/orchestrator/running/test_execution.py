@@ -48,6 +48,8 @@ from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
 from tests.support.words import doubt_words, words_of
 
+pytestmark = pytest.mark.usefixtures("unmerged")
+
 HERE = {"launcher": "process", "orchestrator_version": "0"}
 KILLED = Exit(137, out_of_memory=False, log="")
 GONE = EngineUnavailable("the engine is down", hint="start it")
@@ -116,27 +118,6 @@ class Trial:
     def statuses(self) -> list[str]:
         """The statuses, sorted."""
         return sorted(self.verdicts().values())
-
-
-def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
-    """The report of a merge that is not made."""
-    verdicts = folder.verdicts()
-    cells = tuple(cell.id for cell in folder.cells if cell.id not in verdicts)
-    missing = (MissingVerdicts("run-1", len(folder.cells), cells),) if cells else ()
-    return MergeReport(inserted=len(verdicts), missing=missing)
-
-
-@pytest.fixture
-def database() -> None:
-    """A test that asks for it has its records merged into a database, which takes a while."""
-
-
-@pytest.fixture(autouse=True)
-def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests are about launches and the records that they leave."""
-    if "database" not in request.fixturenames:
-        for module in ("execution", "outcome"):
-            monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 
 @pytest.fixture

@@ -94,15 +94,12 @@ def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
             load_verification(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["no/verified.json", "file/verified.json"])
-def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name: str) -> None:
+def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match=r"^--save .*: cannot be written: ") as caught:
-        require_writable(tmp_path / name)
-    assert caught.value.hint == "name a file in a folder that exists and can be written to"
-
-
-def test_verdicts_do_not_replace_a_device() -> None:
+    for name in ("no/verified.json", "file/verified.json"):
+        with pytest.raises(StoreError, match=r"^--save .*: cannot be written: ") as caught:
+            require_writable(tmp_path / name)
+        assert caught.value.hint == "name a file in a folder that exists and can be written to"
     with pytest.raises(UsageError, match="--save /dev/null: is a stream"):
         require_writable(Path("/dev/null"))
 
