@@ -141,12 +141,12 @@ class RunExecution:
         self._failed = False
         self._devices = devices_of(folder)
         self._context = LaunchContext(launcher, folder, observer)
-        version = folder.run.version
+        version, results = folder.run.version, folder.path.parent
         self._availability = Availability(launcher, earlier=version is not None)
-        self._references = References(self._context, self._availability, memory_bytes)
-        recorded = version.graphs if version else {}
-        self._graphs = Graphs(folder.path.parent, self._context, self._availability, recorded)
-        self._counts = WorkCounts(folder.path.parent, self._context, self._availability)
+        made_by = (self._context, self._availability)
+        self._references = References(*made_by, memory_bytes)
+        self._graphs = Graphs(results, *made_by, version.graphs if version else {})
+        self._counts = WorkCounts(results, *made_by)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 

@@ -20,29 +20,20 @@ from orchestrator.system.options import Json, Wide
 from orchestrator.system.text import format_age
 from runner.contract.cell import Backend
 
-_COLUMNS = (
+_COLUMNS: tuple[str | Field, ...] = (
     Field("host", essential=True),
     Field("state", essential=True),
-    Field("class"),
-    Field("hardware", wraps=True),
-    Field("busy with", wraps=True),
+    "class",
+    *wrapping("hardware", "busy with"),
     Field("lost orders", right=True),
-    Field("labels", wraps=True),
-    Field("last beat"),
-    Field("transport"),
-    Field("version"),
-    Field("python"),
-    Field("images", wraps=True),
+    *wrapping("labels"),
+    *("last beat", "transport", "version", "python"),
+    *wrapping("images"),
 )
 _DIGEST_LETTERS = 12
 
 _HAVE: tuple[str | Field, ...] = ("host", Field("measures", wraps=True, essential=True))
-_LACK: tuple[str | Field, ...] = (
-    "host",
-    *wrapping("backend"),
-    Field("lacks", wraps=True),
-    Field("remedy", wraps=True),
-)
+_LACK = ("host", *wrapping("backend", "lacks", "remedy"))
 
 
 def print_hosts(
