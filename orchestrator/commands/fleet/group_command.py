@@ -33,7 +33,7 @@ _COLUMNS: tuple[str | Field, ...] = (
 _DIGEST_LETTERS = 12
 
 _HAVE: tuple[str | Field, ...] = ("host", Field("measures", wraps=True, essential=True))
-_LACK = ("host", *wrapping("backend", "lacks", "remedy"))
+_LACK: tuple[str | Field, ...] = ("host", *wrapping("backend", "lacks", "remedy"))
 
 
 def print_hosts(
