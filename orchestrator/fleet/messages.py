@@ -245,8 +245,8 @@ class Ended(Frozen):
 
 ToHost = FactsWanted | Order | Shared | Beat | Cancel
 _Answer = Known | Refused | Declined | Shared | Beat | Ended
-Progress = Noted | Building | Launched | Entered | Visited | Recorded | Left
-ToDriver = _Answer | Progress
+_Progress = Noted | Building | Launched | Entered | Visited | Recorded | Left
+ToDriver = _Answer | _Progress
 _OF_DRIVER: TypeAdapter[ToHost] = TypeAdapter(Annotated[ToHost, Field(discriminator="kind")])
 _OF_HOST: TypeAdapter[ToDriver] = TypeAdapter(Annotated[ToDriver, Field(discriminator="kind")])
 

@@ -102,7 +102,6 @@ def drop_foreign_rounds(
 
 
 _FAILED_FAST = reason("failed_fast")
-_ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
 
@@ -117,7 +116,7 @@ class RunExecution:
         options: RunOptions,
         *,
         memory_bytes: int | None = None,
-        engine_grace_s: float = _ENGINE_GRACE_S,
+        engine_grace_s: float = 10.0,
     ) -> None:
         """The execution of what the folder has left.
 

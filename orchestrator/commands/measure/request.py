@@ -10,7 +10,6 @@ from pathlib import Path
 from orchestrator.backends.machine import this_machine
 from orchestrator.commands.options.bench import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
-from orchestrator.launchers.diagnosis import runnable
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
@@ -27,6 +26,8 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
 
     One whose device is simulated here is left out of what is timed.
     """
+    from orchestrator.launchers.diagnosis import runnable  # imports the engine's client
+
     launcher = choose_launcher(requested, lambda _: None)  # the run says what was chosen
     running, lacking = runnable(launcher), this_machine(purpose).unavailable
     return AvailableBackends(

@@ -22,6 +22,7 @@ from orchestrator.commands.measure.plan import (
 from orchestrator.commands.measure.request import PlanRequest, available_backends
 from orchestrator.commands.measure.run import describe_repeat
 from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.launchers import diagnosis
 from orchestrator.running.options import RunOptions
 from orchestrator.store.store import Store
 from runner.contract.axes import Backend
@@ -58,7 +59,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def machine(purpose: Purpose) -> Machine:
         return Machine(unavailable={} if purpose == "verify" else _REASONS)
 
-    monkeypatch.setattr(request, "runnable", runnable)
+    monkeypatch.setattr(diagnosis, "runnable", runnable)
     monkeypatch.setattr(request, "this_machine", machine)
     return asked
 
