@@ -30,7 +30,6 @@ from orchestrator.running.record_files import (
     CompactedRecords,
     JobFiles,
     RoundFiles,
-    SetAside,
     aside_of,
     false_claim,
     set_aside,
@@ -254,10 +253,11 @@ class RunFolder:
             return str(error)
         return None
 
-    def set_aside(self, damaged: Iterable[Path]) -> SetAside:
+    def set_aside(self, damaged: Iterable[Path]) -> tuple[Mapping[Path, Path], Sequence[Path]]:
         """Rename those of these files that are this run's; cells without another are `lost`.
 
-        What cannot be renamed stays as it is.
+        Returns the new paths by the old ones, and the records of lost cells. What cannot be renamed
+        stays as it is.
         """
         named = {path.absolute() for path in damaged}
         compact = self._compact.set_aside(named)
@@ -274,7 +274,7 @@ class RunFolder:
                 with suppress(StoreError):  # the merge reports the cells without a verdict
                     self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
                     lost.append(path)
-        return SetAside(moved, lost)
+        return moved, lost
 
     @property
     def nowhere(self) -> Provenance:

@@ -4,7 +4,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -125,14 +124,6 @@ COMPACT_BYTES = 8 << 30
 _IDS = ["run_id", "job_id", "cell_id"]
 
 _Rows = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """New paths of damaged records by their old ones, and the `lost` records in their place."""
-
-    moved: Mapping[Path, Path]
-    lost: Sequence[Path]
 
 
 class RoundFiles:

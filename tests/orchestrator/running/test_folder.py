@@ -136,9 +136,9 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
     sound, broken = (give(folder, cell, "ok") for cell in folder.cells[:2])
     kept = sound.read_bytes()
     broken.write_bytes(b"PAR1")
-    done = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
-    (aside,) = done.moved.values()
-    assert done.lost == [broken]
+    moved, lost = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
+    (aside,) = moved.values()
+    assert lost == [broken]
     assert aside.read_bytes() == b"PAR1"
     record = read_record(broken)
     assert (record.status, words_of(record.ending)) == (

@@ -82,7 +82,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
 ) -> None:
     (path,) = compact_files(compacted.records)
     path.write_bytes(content)
-    ((moved, aside),) = compacted.set_aside([path]).moved.items()
+    ((moved, aside),) = compacted.set_aside([path])[0].items()
     assert moved == path
     assert aside.name == f"{path.name}.damaged"
     assert aside.read_bytes() == content
@@ -90,7 +90,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
     assert {record.status for record in records.values()} == {"lost"}
     assert {record.recorded_at for record in records.values()} == {compacted.run.started_at}
     assert aside.name in str(words_of(records[compacted.cells[0].id].ending))
-    assert compacted.set_aside([path]).moved == {}
+    assert compacted.set_aside([path]) == ({}, [])
 
 
 @pytest.mark.slow
