@@ -8,6 +8,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 LONGEST_SHARE = 0.1
 """The share of the units that begin first, longest first. The others come in random order, which
@@ -42,16 +43,14 @@ _Demand = tuple[frozenset[str], frozenset[str]]
 """Classes of which a host is, and backends of which it lacks none."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(NamedTuple):
     """A unit for a host."""
 
     host: str
     unit: Unit
 
 
-@dataclass(frozen=True)
-class GivenUp:
+class GivenUp(NamedTuple):
     """A unit that no host will do any more."""
 
     unit: Unit

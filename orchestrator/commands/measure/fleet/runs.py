@@ -217,8 +217,9 @@ def verify_on_fleet(
 
 def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
     """The backends that some host can measure."""
-    runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
-    backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
+    runs, _ = diagnose_fleet(choice, real_backends())
+    measurable = {backend for backends in runs.values() for backend in backends}
+    backends = tuple(backend for backend in real_backends() if backend in measurable)
     if not backends:
         raise Unavailable(
             "no host of the fleet can measure any backend",
