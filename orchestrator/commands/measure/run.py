@@ -112,7 +112,7 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """Plan a matrix and measure every cell that can run."""
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
-    observer.note(str(with_exports(plan, request).sums()))
+    observer.note(with_exports(plan, request).sums())
     if request.options.purpose != "verify":
         repeat = describe_repeat(plan, folder.run.launcher, request.database, this_host())
         if repeat is not None:

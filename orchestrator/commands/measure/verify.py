@@ -51,14 +51,6 @@ class VerifyRequest:
     """The file that shall keep the verification: it must be writable."""
 
 
-@dataclass(frozen=True)
-class VerifyResult:
-    """A verification, and the end of the run that made it."""
-
-    verification: Verification
-    outcome: RunOutcome
-
-
 def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
@@ -72,7 +64,7 @@ def verification_plan(
     )
 
 
-def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
+def verify_models(request: VerifyRequest, observer: Observer) -> tuple[Verification, RunOutcome]:
     """Check every model on every path; `save_verification` keeps the verdicts."""
     if request.save is not None:
         require_writable(request.save)
@@ -84,8 +76,7 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
     folder = begin_run(plan, source, request.results, options, observer)
     where = make_launcher(launcher, observer.image_step, chosen=options.images)
     outcome = execute_run(folder, where, observer, options)
-    verification = verification_of(folder, request.command)
-    return VerifyResult(verification, outcome)
+    return verification_of(folder, request.command), outcome
 
 
 def require_writable(path: Path) -> None:

@@ -45,7 +45,7 @@ def a_finished_run(results: Path, run_id: str = "run-1") -> RunFolder:
 
 def give(folder: RunFolder, batch_size: int, status: Status) -> Path:
     (cell,) = (cell for cell in folder.cells if cell.batch_size == batch_size)
-    folder.save(record_for(folder.job([cell], HERE), cell, status=status))
+    folder.save(record_for(folder.run.job([cell], HERE), cell, status=status))
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 
 
@@ -71,7 +71,7 @@ def test_a_run_is_merged_once_with_what_is_known_of_it(results: Path, database: 
 def test_records_of_another_schema_stay_where_they_are(results: Path, database: Path) -> None:
     folder = a_finished_run(results)
     (cell, *_) = folder.cells
-    record = record_for(folder.job([cell], HERE), cell, schema_version=SCHEMA_VERSION - 1)
+    record = record_for(folder.run.job([cell], HERE), cell, schema_version=SCHEMA_VERSION - 1)
     folder.save(record)
     before = folder.file_of(cell).read_bytes()
     report = merge_run(folder, database)
