@@ -1,11 +1,9 @@
 """Predictors for one novelty: effects, trees on what these leave, and a calibrated interval.
 
-Effects are fitted without the examples of a fold, as far as a question of that novelty would not
-know them; the trees learn what is left in the hidden ones. Trees that were fitted without a fold
-tell its errors, from which the interval follows: conformal prediction with normalised scores
-(Papadopoulos, Gammerman and Vovk 2008, "Normalized nonconformity measures for regression conformal
-prediction"), by folds that hide what the question does not know (Barber and others 2021,
-"Predictive inference with the jackknife+").
+Trees learn what effects leave of hidden examples; those without a fold tell its errors, and these
+the interval: normalised conformal prediction (Papadopoulos, Gammerman and Vovk 2008) over folds
+that hide what a question does not know (Barber and others 2021, "jackknife+"). Groups of scores
+weigh alike (Lee, Barber and Willett 2023), drawn towards those of a device (Vovk 2012).
 """
 
 from collections import deque

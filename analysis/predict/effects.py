@@ -1,8 +1,7 @@
 """Ridge regression with an effect for each value of each group, e.g. for each device and model.
 
-It is the mixed model of Henderson (1975, "Best linear unbiased estimation and prediction under a
-selection model", Biometrics 31) with variances that are set and not estimated: an effect is drawn
-towards 0 the more, the fewer examples tell it, and one that nobody has seen is 0.
+It is the mixed model of Henderson (1975, Biometrics 31) with variances that are set: an effect is
+drawn towards 0 the more, the fewer examples tell it.
 """
 
 import math

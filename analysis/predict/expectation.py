@@ -1,14 +1,8 @@
 """Expected values of placements by physics and effects, before trees correct them.
 
-Physics is the time, memory or energy that counted work takes at a device's peaks: a sum of terms
-with coefficients that are fitted and never negative. For times it is the roofline of Williams,
-Waterman and Patterson (2009) with a sum in the place of the maximum: what a model computes and what
-it moves overlap little, since its layers come one after the other.
-
-Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
-that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
-kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
-on another best: decision 0031 has what else was tried.
+Physics is what counted work takes at a device's peaks: the roofline of Williams, Waterman and
+Patterson (2009) with a sum in the place of the maximum, since layers overlap little. The speed of a
+device is a weighted geometric mean of its peaks: decision 0031 has what else was tried.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,9 +1,6 @@
-"""The drivers of a prediction: a base by physics, and factors that make the prediction of it.
-
-A prediction is a product: what counted work takes at the device's peaks, times a factor for each
-effect, times a factor for each number that the trees look at (SHAP values, whose sum is the trees'
-answer: Lundberg, Erion and Lee 2018, "Consistent individualized feature attribution for tree
-ensembles").
+"""The drivers of a prediction: a base by physics, times a factor for each effect and each number of
+the trees (SHAP values: Lundberg, Erion and Lee 2018, "Consistent individualized feature attribution
+for tree ensembles").
 """
 
 import math

@@ -1,13 +1,8 @@
 """A rough guess of how long cells take: by their speed before, as predicted, else by arithmetic.
 
-One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
-where an image counts its patches as tokens and a sound its frames, and never less than reading the
-weights once. A query is one pass; a generation one over the prompt and one for each further token;
-a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
-Divided by a modest speed for the backend, that gives seconds. Where the cell was measured on this
-host before, the seconds of its iterations and of its load are those; where a predictor knows the
-machine, an iteration takes as long as it says. The profile that is asked for tells how many
-iterations a cell makes.
+One pass costs about 2 × parameters × samples × tokens operations (an image's patches and a sound's
+frames are tokens) at a modest speed of the backend, and never less than reading the weights. A
+generation adds a pass for each further token; a training step is three passes and AdamW's traffic.
 """
 
 import math

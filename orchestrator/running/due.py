@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from orchestrator.planning.schedule import JobPlan, schedule
+from orchestrator.planning.plan import JobPlan, schedule
 from orchestrator.running.folder import RunFolder
 from runner.contract.cell import Backend, Cell
 from runner.contract.job import Provenance

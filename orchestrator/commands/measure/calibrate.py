@@ -14,8 +14,7 @@ from orchestrator.commands.measure.verify.answer import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions

@@ -13,8 +13,7 @@ from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
 from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import KnownSpeeds, export_estimate
-from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done, planned_jobs
 from orchestrator.running.run_file import RunSource
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.text import format_duration, plural

@@ -234,13 +234,13 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
     )
     (first, count), *more = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
-    what = "nothing can be predicted"
+    message = "nothing can be predicted"
     hint = (
         "`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
         " measures what it lacks"
     )
     if others:
-        what = "nothing of that target can be predicted"
+        message = "nothing of that target can be predicted"
         options = " or ".join(f"--target {name}" for name in others)
         hint = f"{options} is answered: results of that kind were measured there"
-    return NothingToDo(f"{what}: {first}{of_all}", hint=hint)
+    return NothingToDo(f"{message}: {first}{of_all}", hint=hint)

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.predict.examples.placements import Placement, unpredicted_part
-from analysis.recommend.host import HostVerdicts, hardware_of_host, host_placements, host_verdicts
+from analysis.recommend.known_results import (
+    HostVerdicts,
+    hardware_of_host,
+    host_placements,
+    host_verdicts,
+)
 from analysis.results.table import Field, Table
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run

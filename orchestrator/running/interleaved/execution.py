@@ -7,7 +7,7 @@ from statistics import median
 
 from analysis.regress.pairing import is_baseline_first, looks_from, pairs_to_take
 from orchestrator.launchers.base import Launcher
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import planned_jobs
 from orchestrator.running.due import DueLaunch, drop_foreign_rounds, due_launches
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder

@@ -11,8 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import JobPlan, planned_jobs
+from orchestrator.planning.plan import JobPlan, Plan, planned_jobs
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
 

@@ -15,8 +15,7 @@ from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS, parse_
 from orchestrator.commands.measure.pipelines.rotation import Share, share_of_models
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
-from orchestrator.planning.plan import Plan, make_plan
-from orchestrator.planning.schedule import schedule
+from orchestrator.planning.plan import Plan, make_plan, schedule
 from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
