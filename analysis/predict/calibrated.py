@@ -94,7 +94,6 @@ def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
 TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
-"""Hidden examples from which on a novelty is calibrated by its own errors."""
 _WORKERS = 2
 """Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
 _SPREAD_ROUNDS = 60
@@ -113,7 +112,6 @@ class Lesson:
     table: ValueTable
     fold: Places
     groups: int
-    """Models, devices or the like that were hidden together."""
     alike: Places
     """The number of the group with which each one's error is alike."""
     residual: Values
@@ -216,7 +214,6 @@ class CalibratedTrees:
     pooling: float | None
     """The quantile of errors by pooled widths; None where widths are not pooled."""
     errors: int
-    """Hidden examples whose errors it is known from."""
     groups: int
     by_device: Mapping[str, DeviceErrors]
     median_error: float

@@ -42,11 +42,9 @@ class EffectGroup:
     """A property that placements may have in common."""
 
     keys: Callable[[Placement], Iterable[Hashable]]
-    """The values that a placement has in it; most have one."""
     penalty: float = 1.0
     """The examples at which an effect is half of what they say."""
     slopes: tuple[str, ...] = ()
-    """Numbers on which the effect of a value depends."""
 
 
 _OF_CONFIGURATION: Mapping[str, EffectGroup] = {

@@ -21,9 +21,7 @@ BALANCE = 40.0
 _ARITHMETIC_SHARE = 0.38
 """The weight of arithmetic in the speed of a device; the rest is memory's."""
 LEAST_OF_PART = 30
-"""Examples of a part from which on it has coefficients of its own."""
 LEAST_SIZES = 8
-"""Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
 """The least part of the base that a term has where examples have it: none of these is zero."""
 _EFFECTS_OF: dict[Novelty, EffectSet] = {
@@ -42,14 +40,12 @@ class PhysicalTerms:
     values: ValueTable
     """Seconds at the peaks, or bytes; (n, k)."""
     kinds: tuple[tuple[str, str], ...]
-    """Fine parts with the parts around them."""
     kind: Places
 
     def at(self, rows: Places) -> "PhysicalTerms":
         return replace(self, values=self.values[rows], kind=self.kind[rows])
 
     def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
-        """Each part with enough placements, and these; fine ones by 0, those around them by 1."""
         places: dict[str, list[int]] = {}
         for row, kind in enumerate(self.kind.tolist()):
             places.setdefault(self.kinds[kind][fineness], []).append(row)

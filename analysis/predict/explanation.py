@@ -24,11 +24,8 @@ _TERMS: Mapping[Quantity, tuple[str, ...]] = {
 }
 """The terms of the base by quantity, as `physical_terms` has them."""
 USUAL = "all questions"
-"""The factor of the trees that every question has."""
 _NAMES = {"all": "all results", "kind": "kind of device"}
-"""Names of effects that need more words than one."""
 _LEAST_FACTOR = 1e-9
-"""The logarithm below which a factor changes nothing."""
 _Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
@@ -51,7 +48,6 @@ class Explanation:
     base: float
     """Counted work at the device's peaks, in the target's unit."""
     shares: Mapping[str, float]
-    """The share of each term of the base; their sum is 1."""
     factors: tuple[Factor, ...]
     """Base times all of them is the prediction; those that change most come first."""
 

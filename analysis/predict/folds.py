@@ -16,7 +16,6 @@ them hidden they would be a tenth too large."""
 _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
-"""The parts of the largest size of a series up to which its sizes are known."""
 GroupKey: TypeAlias = Callable[[Placement], Hashable]
 _NEIGHBOURS: Mapping[Novelty, GroupKey] = {
     "shape": HIDDEN["range"],

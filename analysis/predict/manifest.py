@@ -32,7 +32,6 @@ Sources: TypeAlias = Literal["ours", "all"]
 ReadFile: TypeAlias = Callable[[str], str]
 """Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
 Refuse: TypeAlias = Callable[[str], StoreError]
-"""Makes the error that says what is wrong."""
 OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
@@ -50,7 +49,6 @@ class TargetFacts(Frozen):
 
     examples: dict[str, NonNegativeInt]
     errors: dict[str, NoveltyErrors]
-    """By novelty, as far as examples tell them."""
 
 
 class TrainingOrigin(Frozen):

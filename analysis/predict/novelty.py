@@ -23,7 +23,6 @@ version, or at larger sizes alone, which tell little of calls that take the time
 the device alone. `device`: nothing on the device.
 """
 NOVELTIES: tuple[Novelty, ...] = get_args(Novelty)
-"""From what is known best to what is known least."""
 ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
 """Novelties without trees of their own, with the one whose trees answer them."""
 INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
@@ -52,9 +51,7 @@ _USUAL_PART = 4.0
 _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
 AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
-"""Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
 _UNSEEN: frozenset[Novelty] = frozenset({"model", "line", "family"})
-"""Novelties of a model that was measured nowhere, on a device that is known."""
 _SPARSE = 1.1
 """The factor of an interval's width from which on a device has few models."""
 _BEYOND = 1.02
@@ -174,7 +171,6 @@ def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:
-    """The least and the most arithmetic of each model in each configuration, FLOP."""
     flops: dict[Hashable, list[float]] = {}
     for placement in placements:
         flops.setdefault(HIDDEN["range"](placement), []).append(placement.counts.flops)

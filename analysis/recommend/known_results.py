@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -231,43 +231,32 @@ _FINAL = frozenset({"failed", "unsupported", "out_of_memory", "timeout"})
 """Statuses that another try would have again."""
 
 
-@dataclass(frozen=True)
-class HostPlacements:
-    """Placements on one machine, as its measurements describe it."""
+def host_placing(
+    known: Iterable[Placement], hardware_ids: Iterable[str]
+) -> Callable[[Cell, ModelSpec], Placement]:
+    """Places cells on the machine with these ids as its measurements, the newest last, describe it.
 
-    devices: Mapping[str, Device]
-    software: Mapping[tuple[str, str], str]
-    threads: Mapping[tuple[str, str], int | None]
+    Effects ask what a cell has in common with others and not how fast a device is, so that work
+    that nobody counted and peaks that nobody measured are NaN here.
+    """
+    own = frozenset(hardware_ids)
+    here = [placement for placement in known if placement.device.key in own]
+    devices = {one.backend: one.device for one in here}
+    newest = {one.path: one for one in here}
 
-    def placement(self, cell: Cell, model: ModelSpec) -> Placement:
-        """The cell on this machine.
-
-        Effects ask what a cell has in common with others and not how fast a device is, so that
-        work that nobody counted and peaks that nobody measured are NaN here.
-        """
-        path, kind = (cell.backend, cell.runtime), DEVICE_KINDS.get(cell.backend, "cpu")
+    def placement(cell: Cell, model: ModelSpec) -> Placement:
+        kind, last = DEVICE_KINDS.get(cell.backend, "cpu"), newest.get((cell.backend, cell.runtime))
         unknown = Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)
         counts = None
         with suppress(Unsupported):
             counts = counts_of_cell(model, cell)
         return cell_placement(
-            *(cell, model),
-            self.devices.get(cell.backend, unknown),
-            counts or _UNCOUNTED,
-            software=self.software.get(path, ""),
-            threads=self.threads.get(path),
+            *(cell, model, devices.get(cell.backend, unknown), counts or _UNCOUNTED),
+            software=last.software if last else "",
+            threads=last.threads if last else None,
         )
 
-
-def host_placements(known: Iterable[Placement], hardware_ids: Iterable[str]) -> HostPlacements:
-    """The machine with these ids as its measurements, the newest last, describe it."""
-    own = frozenset(hardware_ids)
-    here = [placement for placement in known if placement.device.key in own]
-    return HostPlacements(
-        devices={one.backend: one.device for one in here},
-        software={one.path: one.software for one in here},
-        threads={one.path: one.threads for one in here},
-    )
+    return placement
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.planning.memory import parameters_of, tokens_of
+from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
 from orchestrator.system.text import format_size
-from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.cell import Backend, Cell
 from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
 from runner.contract.models import ModelSpec
 
@@ -77,7 +77,6 @@ def memory_remarks(
 
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
-_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 _ADAMW_BYTES = 28
 """For each parameter: it, its gradient and two moments read, all but the gradient written."""
 _PASS_S = 1e-4
@@ -90,7 +89,6 @@ _PARAMETERS_EXPORTED_PER_SECOND = 1e7
 _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
 _OFFLINE_BATCH = 8
-"""The batch that `offline` may find."""
 _OFFLINE_TRIES = 14
 """Tries of its search: batches 1 to 32, one of them again, and the best two three times more."""
 _OFFLINE_TRY_S = 0.3
@@ -131,7 +129,6 @@ def launch_estimate(model: ModelSpec, before: "CellSpeed | None" = None) -> floa
 
 
 def export_estimate(model: ModelSpec) -> float:
-    """Seconds that exporting a graph of the model and checking it may take."""
     return _EXPORT_S + parameters_of(model) / _PARAMETERS_EXPORTED_PER_SECOND
 
 
@@ -152,13 +149,12 @@ def _iteration_s(cell: Cell, model: ModelSpec) -> float:
 def _pass_s(cell: Cell, model: ModelSpec, tokens: float | None = None) -> float:
     """Seconds of one pass over so many tokens of each sample; over all of them if not told."""
     arithmetic = 2.0 * cell.batch_size * (tokens or tokens_of(cell, model))
-    reading = _OPERATIONS_PER_BYTE * _BYTES[cell.precision]
+    reading = _OPERATIONS_PER_BYTE * VALUE_BYTES[cell.precision]
     operations = parameters_of(model) * max(arithmetic, reading)
     return _PASS_S + operations / CATALOGUE[cell.backend].operations_per_second
 
 
 def _repeated_s(iteration: float, measure: Measure) -> float:
-    """First, warm-up and steady phase of iterations behind one another."""
     steady = max(iteration, _within(iteration * measure.iterations, measure))
     return _prepared_s(iteration, measure) + steady
 

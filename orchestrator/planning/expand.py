@@ -20,7 +20,6 @@ _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _values = itemgetter(*AXIS_NAMES)
 Item = TypeVar("Item")
 _Point = tuple[Any, ...]
-"""A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
 """A model's sizes where a matrix names none; null on an axis that it does not have."""
 
@@ -32,13 +31,11 @@ class Expansion:
     cells: tuple[tuple[Cell, Reason | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
-    """Sentences about folders that were taken, and combinations that are no cell of their own."""
 
 
 PlanningProgress = Callable[[str, int, int], None]
 """Hears of the work, of how much of it is done, and of how much there is."""
 _STRIDE = 1 << 14
-"""Steps between two calls of it."""
 
 
 def unheard(work: str, done: int, total: int) -> None:
@@ -78,7 +75,11 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
     notes = (*matrix.notes, *tally.notes(), *excludes, *tally.unused(matrix))
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
-    cells = tuple(_cell(point, matrix) for point in waiting)
+    made = (
+        Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
+        for point in waiting  # the matrix has checked their values
+    )
+    cells = tuple((cell, why_not(cell, matrix.models[cell.model])) for cell in made)
     _refuse_shared_ids((cell for cell, _ in cells), matrix)
     return Expansion(cells, notes)
 
@@ -111,7 +112,6 @@ def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
 def _request(
     combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
 ) -> dict[AxisName, Any]:
-    """The values that a combination asks for, defaults filled in."""
     if "model" not in combination:
         raise MatrixError(
             f"{matrix.source}: the combination {{{_named(combination)}}} names no model",
@@ -155,12 +155,6 @@ _FIELDS: set[str] = set(AXIS_NAMES)
 """Shared by all cells, which saves half of their memory."""
 
 
-def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, Reason | None]:
-    """The cell and the reason if it cannot run; the matrix has checked its values."""
-    cell = Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
-    return cell, why_not(cell, matrix.models[cell.model])
-
-
 @dataclass
 class _Tally:
     """Combinations that are the same cell, model by model, and the axes on which they differ."""
@@ -188,7 +182,6 @@ class _Tally:
         self._differing.setdefault(model, set()).update(differing)
 
     def take_points(self) -> list[_Point]:
-        """Every cell's values once, in their order; they are forgotten here."""
         points = list(self._requests)
         self._requests.clear()
         return points
@@ -255,7 +248,6 @@ def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
 
 
 def _meant(globs: Sequence[str], cells: Sequence[Cell]) -> list[str]:
-    """Globs and words that keep a cell, for those that keep none."""
     ids = [cell.id for cell in cells]
     names = ("backend", "runtime", "model", "precision", "mode", "scenario")
     parts = {str(getattr(cell, name)) for cell in cells for name in names}

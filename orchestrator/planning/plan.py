@@ -239,7 +239,6 @@ class JobPlan(Frozen):
     round: int
     model: ModelSpec
     cells: tuple[Cell, ...]
-    """The cells, in the order of execution: they share model, runtime, precision and mode."""
     measure: Measure
     limits: Limits
     estimate_s: float

@@ -48,9 +48,7 @@ class PageGraph:
 
 PAGE_FOLDER = Path(__file__).with_name("page")
 REPORT_STYLE = Path(str(pages.__file__)).with_name("page.css")
-"""The style of reports, which the page has too."""
 _SHARED_SCRIPTS = ("arrays.mjs", "devices.mjs", "queries.mjs", "sessions.mjs")
-"""Scripts of the runner's page that this one uses too."""
 _CHOICES = "choices.json"
 _SIZES = ("batch_size", "sequence_length", "image_size", "audio_seconds")
 

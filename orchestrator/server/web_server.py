@@ -42,7 +42,6 @@ class Certificate:
 
 @contextmanager
 def new_certificate(host: str) -> Iterator[Certificate]:
-    """A certificate for that address or name; its private key is removed in the end."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)

@@ -56,7 +56,6 @@ _VALUES = (
 _MODES = ", ".join(map(text, PREDICTED_MODES))
 _VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
 _LIBRARIES = {"torch_compile": "torch"}
-"""The library of a runtime that has another name."""
 CountsOf = Callable[[ModelSpec], Polynomials | None]
 """Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
 _OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
@@ -95,7 +94,6 @@ class _Reading:
     polynomials: Mapping[str, Polynomials | None]
 
     def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement | str:
-        """The placement of a result; the reason where no example can be made of it."""
         precision, backend = row["precision"], row["backend"]
         if not (precision and backend and row["runtime"] and row["hardware"]):
             return "the file tells no device, backend, runtime or precision"

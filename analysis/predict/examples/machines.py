@@ -24,7 +24,6 @@ _RATES: Mapping[str, tuple[str, ...]] = {
     "bf16": ("bf16_tflops", "fp16_tflops", "fp32_tflops"),
     "int8": ("int8_tops", "fp16_tflops", "fp32_tflops"),
 }
-"""The rates that stand for a precision, the first that is known."""
 _SPELLINGS = {"amp": "fp16", "amp_bf16": "bf16", "float16": "fp16", "float32": "fp32"}
 TERA, GIGA, GIB = 1e12, 1e9, 2**30
 DEVICE_KINDS: Mapping[str, DeviceKind] = {
@@ -53,7 +52,6 @@ class NominalDevice(Frozen):
     memory_gib: PositiveFloat | None = None
     """Memory of an accelerator; null for processors."""
     power_w: PositiveFloat | None = None
-    """Power limit of the board, or of the package."""
     compute_units: PositiveInt | None = None
     """Multiprocessors, compute units, or cores."""
     clock_ghz: PositiveFloat | None = None
@@ -146,7 +144,6 @@ _VENDORS: Mapping[tuple[str, DeviceKind], tuple[str, ...]] = {
     ("Intel", "npu"): ("openvino",),
     ("Qualcomm", "npu"): ("qnn",),
 }
-"""Backends by the first word of a device's name, and its kind."""
 _ON_PROCESSORS = ("cpu", "openvino")
 _PRECISIONS: tuple[str, ...] = get_args(Precision)
 

@@ -21,10 +21,8 @@ _LAYERS = (
     *("num_decoder_layers", "vision_layers"),
 )
 _STAGES = ("depths", "layers")
-"""Lists with the number of layers of each stage."""
 _BYTES = {"fp32": 4, "float32": 4}
 _OTHER_BYTES = 2
-"""Bytes of a number in a foreign precision that is not fp32."""
 _IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
 _GIGA, _MEGA = 1e9, 1e6
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "embed_dim")
@@ -84,7 +82,6 @@ class SampleWork:
 
     macs: float
     activations: float
-    """Elements that products and convolutions put out."""
 
 
 def told_work(row: Mapping[str, Any]) -> SampleWork | None:
@@ -169,7 +166,6 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
 
 
 def _size(config: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The number of layers, and their width."""
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
     return (layers, width) if layers and width else None

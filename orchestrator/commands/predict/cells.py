@@ -1,7 +1,7 @@
 """The cells that a question to a predictor is about, by options, ids or a matrix file."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.launchers.base import Launcher
-    from orchestrator.planning.plan import Plan
     from orchestrator.running.observer import Observer
 
 
@@ -175,8 +174,9 @@ def count_models(
     This process holds the device of such jobs meanwhile.
     """
     from orchestrator.backends.catalogue import CATALOGUE
+    from orchestrator.planning.plan import Plan, PlannedCell
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
-    from orchestrator.running.artifacts.work_counts import WorkCounts
+    from orchestrator.running.artifacts.work_counts import WorkCounts, counting_cell
     from orchestrator.running.availability import Availability
     from orchestrator.running.create import new_run_file, require_space
     from orchestrator.running.execute_job import LaunchContext
@@ -186,7 +186,16 @@ def count_models(
 
     require_space(results)
     options = RunOptions(launcher=launcher.name, seed=0)
-    plan = _plan(models.values())
+    by_name = {model.name: model for model in models.values()}
+    cells = map(counting_cell, by_name.values())
+    plan = Plan(  # of the cells that such jobs have, for the folder with their files
+        entries=tuple(PlannedCell(cell=cell, decision="run") for cell in cells),
+        notes=(),
+        whole=True,
+        models=by_name,
+        measure={},
+        limits={},
+    )
     run = new_run_file(plan, RunSource(), results / PREPARATIONS_FOLDER, options, "count")
     with hold_artifacts(f"counting {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
@@ -214,23 +223,6 @@ def _counted(
         return {**known, **count_models(missing, results, launcher, observer)}
     except BenchError as error:
         return {**known, **dict.fromkeys(missing, ModelCounts(None, error_text(error)))}
-
-
-def _plan(models: Iterable[ModelSpec]) -> "Plan":
-    """A plan of the cells that such jobs have, for the folder with their files."""
-    from orchestrator.planning.plan import Plan, PlannedCell
-    from orchestrator.running.artifacts.work_counts import counting_cell
-
-    by_name = {model.name: model for model in models}
-    cells = map(counting_cell, by_name.values())
-    return Plan(
-        entries=tuple(PlannedCell(cell=cell, decision="run") for cell in cells),
-        notes=(),
-        whole=True,
-        models=by_name,
-        measure={},
-        limits={},
-    )
 
 
 def _of(counted: CountedWork | Reason) -> ModelCounts:

@@ -5,11 +5,12 @@ altered, is refused before anything in it is believed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from analysis.predict.manifest import (
     EVALUATION_NAME,
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"
-KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
-"""Trials by target and novelty."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,9 @@ def _refused(database: Path, fault: str) -> StoreError:
     )
 
 
-def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
+def keep_evaluation(
+    database: Path, rows_digest: str, trials: Mapping[str, Mapping[Novelty, KeptTrial]]
+) -> Path | None:
     """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
 
     None where there is no such predictor.
@@ -191,10 +192,13 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
         predictor = look_into_predictor(database)
         if predictor.manifest.rows_digest != rows_digest:
             return None
+        earlier = None
+        with suppress(StoreError):
+            earlier = kept_evaluation(predictor)
         evaluation = KeptEvaluation(
             evaluated_at=datetime.now(UTC),
             rows_digest=rows_digest,
-            targets={**_earlier(predictor), **trials},
+            targets={**(earlier.targets if earlier else {}), **trials},
         )
         path = predictor.folder / EVALUATION_NAME
         with output_file(path) as file:
@@ -214,11 +218,3 @@ def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
         ) from damaged
     is_of_its_rows = evaluation.rows_digest == predictor.manifest.rows_digest
     return evaluation if is_of_its_rows else None
-
-
-def _earlier(predictor: StoredPredictor) -> KeptTrials:
-    try:
-        evaluation = kept_evaluation(predictor)
-    except StoreError:
-        return {}
-    return evaluation.targets if evaluation else {}

@@ -29,7 +29,6 @@ from runner.contract.support import SUPPORTED
 
 COMMAND = "recommend"
 BATCH_SIZES = tuple(1 << power for power in range(9))
-"""Batch sizes to choose from, unless somebody names others."""
 FINE_BATCH_SIZES = (
     *range(1, 9),
     *(step << power for power in range(1, 8) for step in (5, 6, 7, 8)),
@@ -56,7 +55,6 @@ class CandidateRequest:
 def candidate_matrix(
     request: CandidateRequest, backends: Sequence[Backend], batch_sizes: Sequence[int]
 ) -> Matrix:
-    """The models on these backends, with every runtime and precision of theirs."""
     named = {name: list(values) for name, values in request.axes.items() if values}
     for mode in named.get("mode", ()):
         if mode not in ASKED_MODES:
@@ -139,7 +137,6 @@ class Recommendation:
 
     @property
     def examples(self) -> Mapping[str, int]:
-        """The number of results that predictions rest on, by who measured them."""
         forecaster, metric = self.ready.forecaster, self.requirements.objective.metric
         predictor = forecaster and forecaster.predictors.get(metric)
         return predictor.examples if predictor else {}
@@ -239,7 +236,6 @@ def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMa
 def _backends(
     machines: Sequence[CandidateMachine], request: RecommendationRequest
 ) -> tuple[list[Backend], list[str]]:
-    """The backends to choose from, in the catalogue's order, with what is said of others."""
     measured = {backend for machine in machines for backend in machine.backends}
     named = request.candidates.axes.get("backend") or ()
     known = [name for name in CATALOGUE if name in measured and (not named or name in named)]

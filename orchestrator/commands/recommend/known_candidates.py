@@ -87,7 +87,6 @@ class PriceList(Frozen):
     hardware: dict[str, Price] = Field(default_factory=dict)
     """Prices by a device's name; they go before those of its backend."""
     backends: dict[Backend, Price] = Field(default_factory=dict)
-    """Prices by backend, for all devices without one of their own."""
 
     def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
         """The price of a device of any of these names for an hour; None where the file has none."""
@@ -124,7 +123,6 @@ def _keys_at(path: Location) -> Iterable[str]:
 
 
 LEAST_GROUPS = 10
-"""Models, cells or the like from which on their errors say something about others."""
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
 _MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
@@ -187,7 +185,6 @@ class CandidateKnowledge:
 
     @cached_property
     def _durations(self) -> Mapping[str, MeasuredDurations]:
-        """The raw durations of a service level's measurements, by result."""
         values, level = self._values[_LATENCY.metric].values(), self.requirements.level
         return measured_durations(self.results, values, level) if level else {}
 
@@ -200,7 +197,6 @@ class CandidateKnowledge:
         return energy_scopes(self.results, self.like)
 
     def _forecasts(self, target: Objective, candidates: Sequence[Candidate]) -> Forecasts:
-        """The forecasts of those that nobody measured, in customary units."""
         measured, forecaster = self._values[target.metric], self.forecaster
         unknown = [one for one in candidates if _place(one) not in measured]
         if forecaster is None:
@@ -233,7 +229,9 @@ class CandidateKnowledge:
             return LeftOutCandidate(candidate, objection)
         figure = self._figure(candidate, requirements.objective, forecasts)
         if isinstance(figure, Figure) and requirements.objective.name == COST:
-            figure = _cost(candidate, figure, price)
+            where = f"{candidate.machine.name} or of backend {candidate.cell.backend}"
+            unknown = Objection("no_price", f"no price of {where}")
+            figure = cost_figure(figure, price, candidate.cell) if price else unknown
         if isinstance(figure, Objection):
             return LeftOutCandidate(candidate, figure)
         chance = None
@@ -309,12 +307,3 @@ def _predicted_figure(
         count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
     return Figure(value, estimate(value, low, high), "predicted", outside=outside)
-
-
-def _cost(candidate: Candidate, throughput: Figure, price: float | None) -> Figure | Objection:
-    if price is None:
-        backend = candidate.cell.backend
-        return Objection(
-            "no_price", f"no price of {candidate.machine.name} or of backend {backend}"
-        )
-    return cost_figure(throughput, price, candidate.cell)

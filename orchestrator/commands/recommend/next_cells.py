@@ -5,6 +5,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from analysis.predict.examples.placements import Placement, unpredicted_part
 from analysis.recommend.known_results import (
     HostVerdicts,
     hardware_of_host,
-    host_placements,
+    host_placing,
     host_verdicts,
 )
 from analysis.results.table import Field, Table
@@ -84,7 +85,11 @@ def host_knowledge(database: Path) -> HostKnowledge:
         faults.append(f"intervals are not predicted: {error}")
     host = this_host()
     with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=_learns_from_others(database, store))
+        imported = False
+        if predictor_folder(database).is_dir():
+            with suppress(StoreError):
+                imported = open_predictor(database, store).manifest.sources == "all"
+        rows = example_rows(store, imported=imported)
         return HostKnowledge(
             placements=rows.placements,
             hardware_ids=hardware_of_host(store, host) if host else frozenset(),
@@ -94,22 +99,12 @@ def host_knowledge(database: Path) -> HostKnowledge:
         )
 
 
-def _learns_from_others(database: Path, store: Store) -> bool:
-    if not predictor_folder(database).is_dir():
-        return False
-    try:
-        return open_predictor(database, store).manifest.sources == "all"
-    except StoreError:
-        return False
-
-
 @dataclass(frozen=True)
 class ProposedCell:
     """A cell to measure next."""
 
     entry: PlannedCell
     interval_share: float | None
-    """As in `NextCell`."""
 
     @property
     def seconds(self) -> float:
@@ -124,7 +119,6 @@ class NextCells:
     database: Path
     cells: tuple[ProposedCell, ...]
     candidates: int
-    """Cells that can be measured here and were not."""
     weighed: int
     """Those of them that were weighed against each other."""
     measured: int
@@ -132,7 +126,6 @@ class NextCells:
     left_out: Mapping[str, int]
     """Other cells, by the reason why they are not proposed."""
     examples: int
-    """Measurements that tell how cells are alike."""
     interval: float | None
     """The mean factor by which predictions of the candidates may be off, 1.3 for 30 % more; None
     without a predictor that knows this machine."""
@@ -162,10 +155,10 @@ def propose_next(
     numbers = weighed_numbers(len(candidates))
     weighed = [ProposedCell(candidates[number], None) for number in numbers]
     cells = [one.entry.cell for one in weighed]
-    placed = host_placements(known.placements, known.hardware_ids)
+    placement = host_placing(known.placements, known.hardware_ids)
     half_widths = known.half_widths(cells, plan.models)
     proposed = propose_cells(
-        [placed.placement(cell, plan.models[cell.model]) for cell in cells],
+        [placement(cell, plan.models[cell.model]) for cell in cells],
         known.placements,
         limit,
         seconds=[one.seconds for one in weighed] if per_second else None,
@@ -251,7 +244,6 @@ _FIELDS = (
 )
 _MOST_REASONS = 3
 _REASONS = {"out_of_memory": "that cannot fit into memory"}
-"""Words for a status with which the plan skips cells."""
 _EXAMPLE = "next.yaml"
 
 

@@ -112,7 +112,6 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
 
 
 def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool) -> Table:
-    """The reasons against candidates; those with the same one are a row."""
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
         if one.objection.kind != "smaller" or everything:

@@ -41,7 +41,6 @@ def candidate_words(candidate: Candidate, *, with_machine: bool = False) -> str:
 
 
 def candidate_path(cell: Cell) -> str:
-    """Backend and runtime, once where they have the same name."""
     return cell.backend if cell.runtime == cell.backend else f"{cell.backend} {cell.runtime}"
 
 
@@ -94,7 +93,6 @@ def requirement_words(answer: Recommendation) -> str:
 
 
 def some_candidate(choice: Choice) -> Candidate:
-    """The first that is recommended, else one that is left out."""
     return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
 
 
@@ -105,7 +103,6 @@ def limit_words(size: int) -> str:
 
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
-    """The sentence that answers, as far as intervals support it."""
     first, several = ranking.first, ranking.machines > 1
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
