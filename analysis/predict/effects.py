@@ -18,7 +18,6 @@ from analysis.statistics.least_squares import damped_least_squares
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
 
-
 SLOPE_PENALTY = 4.0
 """The factor by which a slope is drawn to 0 more than a level."""
 _SIZES = ("batch size", "length")

@@ -23,7 +23,6 @@ from runner.contract.errors import DamagedFile, StoreError
 if TYPE_CHECKING:
     from analysis.predict.trials import AnsweredQuestion, NoveltyTrial
 
-
 ARTEFACT_VERSION = 4
 """Raised with every change of a predictor's files that older programs would misread."""
 MANIFEST_NAME = "predictor.json"

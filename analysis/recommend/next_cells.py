@@ -18,7 +18,6 @@ from analysis.statistics.arrays import Values, ValueTable, np
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
 
-
 MOST_KNOWN = 2_000
 """Measured placements that count: the most closely related ones where there are more."""
 _COMMON = 0.05

@@ -131,7 +131,6 @@ def _of_make(extra: str, package: str) -> Stack:
 
 _BROWSER = _of_make("browser", "playwright")
 
-
 CATALOGUE: Mapping[Backend, BackendSpec] = {
     "cpu": BackendSpec(
         image="cpu",

@@ -21,7 +21,6 @@ from runner.contract.models import ModelSpec
 if TYPE_CHECKING:
     from orchestrator.store.query.results import CellSpeed
 
-
 EstimateSource = Literal["measured", "predicted", "arithmetic"]
 """The origin of a cell's seconds: its iterations here before, a predictor, or its sizes."""
 

@@ -43,7 +43,7 @@ def known_parameters(model: ModelSpec) -> float:
         return model.parameters
     text = text_config(model)
     depth = layers(text)
-    return 12.0 * depth * width(text) ** 2 + words(text) * width(text)
+    return 12.0 * depth * width(text) ** 2 + first_number(text, "vocab_size") * width(text)
 
 
 def text_config(model: ModelSpec) -> _Config:
@@ -57,10 +57,6 @@ def width(config: _Config) -> float:
 def layers(config: _Config) -> float:
     names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
     return first_number(config, *names)
-
-
-def words(config: _Config) -> float:
-    return first_number(config, "vocab_size")
 
 
 def tokens_of(cell: Cell, model: ModelSpec) -> float:
@@ -175,7 +171,7 @@ def _activations(cell: Cell, model: ModelSpec) -> float:
     inner = first_number(config, "intermediate_size", "n_inner", "d_ff")
     layer = tokens * (width(config) + inner) * size
     scores_all = cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
-    scores = tokens * words(config) * size if scores_all else 0.0
+    scores = tokens * first_number(config, "vocab_size") * size if scores_all else 0.0
     if cell.mode == "training":
         return layer * layers(config) + 2 * scores
     return max(layer, scores)

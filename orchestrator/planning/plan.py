@@ -39,7 +39,6 @@ from runner.contract.record.verdict import Status
 if TYPE_CHECKING:
     from orchestrator.store.query.results import CellSpeed
 
-
 Decision = Literal["run", "skip", "done"]
 _NO_SPEEDS = KnownSpeeds()
 _UNKNOWN = Machine()

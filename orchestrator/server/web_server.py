@@ -47,37 +47,30 @@ def new_certificate(host: str) -> Iterator[Certificate]:
         raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)
     with TemporaryDirectory(prefix="accelmatrix-") as folder:
         key, file = Path(folder, "key.pem"), Path(folder, "certificate.pem")
-        _make(openssl, host, key, file)
+        try:
+            subject = f"IP:{ipaddress.ip_address(host)}"
+        except ValueError:
+            subject = f"DNS:{host}"
+        command = [
+            *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt"),
+            *("ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days", str(_DAYS)),
+            *("-subj", "/CN=AccelMatrix", "-addext", f"subjectAltName={subject}"),
+            *("-addext", "extendedKeyUsage=serverAuth", "-keyout", str(key), "-out", str(file)),
+        ]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = str(error)
+            if isinstance(error, subprocess.CalledProcessError):
+                lines = error.stderr.decode(errors="replace").strip().splitlines()
+                reason = lines[-1] if lines else "no reason given"
+            message = f"--host {host}: openssl makes no certificate: {reason}"
+            raise UsageError(message, hint=_WITHOUT) from error
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(file, key)
-        yield Certificate(context, fingerprint_of(file.read_text("ascii")))
-
-
-def fingerprint_of(certificate: str) -> str:
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).digest().hex(":").upper()
-
-
-def _make(openssl: str, host: str, key: Path, file: Path) -> None:
-    try:
-        subject = f"IP:{ipaddress.ip_address(host)}"
-    except ValueError:
-        subject = f"DNS:{host}"
-    command = [
-        *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-        *("-nodes", "-sha256", "-days", str(_DAYS), "-subj", "/CN=AccelMatrix"),
-        *("-addext", f"subjectAltName={subject}", "-addext", "extendedKeyUsage=serverAuth"),
-        *("-keyout", str(key), "-out", str(file)),
-    ]
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
-    except (OSError, subprocess.SubprocessError) as error:
-        reason = str(error)
-        if isinstance(error, subprocess.CalledProcessError):
-            lines = error.stderr.decode(errors="replace").strip().splitlines()
-            reason = lines[-1] if lines else "no reason given"
-        message = f"--host {host}: openssl makes no certificate: {reason}"
-        raise UsageError(message, hint=_WITHOUT) from error
+        certificate = ssl.PEM_cert_to_DER_cert(file.read_text("ascii"))
+        yield Certificate(context, hashlib.sha256(certificate).digest().hex(":").upper())
 
 
 LOOPBACK = "127.0.0.1"

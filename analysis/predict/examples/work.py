@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.predict.examples.placements import Counts, architecture_in
 from runner.contract.cell import Cell
@@ -76,21 +76,18 @@ def _layers(config: Mapping[str, Any]) -> Iterator[float]:
             yield from _layers(part)
 
 
-@dataclass(frozen=True)
-class SampleWork:
-    """The work of one sample as a foreign file tells it."""
-
-    macs: float
-    activations: float
+SampleWork: TypeAlias = tuple[float, float]
+"""Multiply-accumulates of one sample, and elements that products and convolutions put out."""
 
 
 def told_work(row: Mapping[str, Any]) -> SampleWork | None:
     """The work of a sample as timm's files tell it, in 10⁹ and 10⁶; None where a row does not."""
     details = {name.rsplit("_", 1)[-1]: value for name, value in (row["details"] or ())}
-    macs, activations = _number(details.get("gmacs")), _number(details.get("macts"))
-    if not (macs and activations):
+    try:
+        macs, activations = float(details["gmacs"]), float(details["macts"])
+    except (KeyError, TypeError, ValueError):
         return None
-    return SampleWork(macs * _GIGA, activations * _MEGA)
+    return (macs * _GIGA, activations * _MEGA) if macs and activations else None
 
 
 def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | None:
@@ -98,13 +95,14 @@ def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | Non
     batch, parameters = row["batch_size"], row["parameters"]
     if not (batch and parameters):
         return None
+    macs, activations = sample
     size = _BYTES.get(row["precision"], _OTHER_BYTES)
     passes = TRAINING_PASSES if row["mode"] == "training" else 1
     pixels = _IMAGE_CHANNELS * (row["image_size"] or 0) ** 2
     return Counts(
-        flops=FLOPS_PER_MAC * sample.macs * batch * passes,
+        flops=FLOPS_PER_MAC * macs * batch * passes,
         traffic_bytes=parameters * size * passes + batch * pixels * _INPUT_BYTES,
-        activation_bytes=sample.activations * size * batch * passes,
+        activation_bytes=activations * size * batch * passes,
         weight_bytes=parameters * size,
         parameters=parameters,
     )
@@ -114,13 +112,6 @@ def cell_of(row: Mapping[str, Any]) -> Cell | None:
     names = [name for name in Cell.model_fields if name in row]
     try:
         return Cell.model_validate({name: row[name] for name in names})
-    except ValueError:
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text is not None else None
     except ValueError:
         return None
 

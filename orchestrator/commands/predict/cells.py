@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from orchestrator.launchers.base import Launcher
     from orchestrator.running.observer import Observer
 
-
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
 _ID = re.compile(
     rf"(?P<backend>{'|'.join(get_args(Backend))})-"

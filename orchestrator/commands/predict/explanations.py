@@ -33,7 +33,6 @@ from runner.contract.errors import UsageError
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
 _MOST_CELLS = 20
 _MOST_FACTORS = 8
 """Factors that a terminal shows; of the others it shows the product."""

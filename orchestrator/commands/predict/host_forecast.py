@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import Prediction
 
-
 _TARGETS = ("latency", "memory")
 _PREDICTING = "lightgbm"
 

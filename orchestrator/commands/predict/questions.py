@@ -20,6 +20,7 @@ from orchestrator.commands.predict.cells import (
     require_models,
     unheard_notice,
 )
+from orchestrator.commands.predict.question import ALL_TARGETS
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
@@ -31,8 +32,6 @@ from runner.contract.reasons import Reason
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
-ALL_TARGETS = "all"
 _USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
 _USUAL_BACKEND = "cpu"
 

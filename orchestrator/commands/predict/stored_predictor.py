@@ -41,7 +41,6 @@ from runner.contract.plain_files import read_plain
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
 
-
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"

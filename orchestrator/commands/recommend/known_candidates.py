@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 
-
 _HINT = (
     "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
     " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"

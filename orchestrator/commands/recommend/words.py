@@ -104,6 +104,11 @@ def limit_words(size: int) -> str:
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     first, several = ranking.first, ranking.machines > 1
+
+    def short(one: RankedCandidate) -> str:
+        words = candidate_words(one.candidate, with_machine=several)
+        return f"{words} with {format_number(one.figure.value)}"
+
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
@@ -116,22 +121,16 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     aside = len(ranking.extrapolated)
     beside = f"; {aside} extrapolated {plural(aside, 'one')} aside" if aside else ""
     if ranking.is_sure:
-        second = ranking.others[0]
-        return f"{best}: {stated}; next {_short(second, several=several)}{beside}"
+        return f"{best}: {stated}; next {short(ranking.others[0])}{beside}"
     if len(ranking.rows) - aside == 1:
         return f"the only candidate that is left: {stated}{beside}"
     if ranking.equals:
         count = len(ranking.equals)
         others = f"{count} {plural(count, 'other')}"
-        nearest = _short(ranking.equals[0], several=several)
+        nearest = short(ranking.equals[0])
         return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
     alone = "single values without intervals do not tell whether others differ"
     return f"first: {stated}; {alone}{beside}"
-
-
-def _short(one: RankedCandidate, *, several: bool) -> str:
-    value = format_number(one.figure.value)
-    return f"{candidate_words(one.candidate, with_machine=several)} with {value}"
 
 
 def none_left_words(choice: Choice) -> str:
