@@ -121,10 +121,7 @@ class Lesson:
 
     @cached_property
     def weight_and_errors(self) -> tuple[float, Values]:
-        """The share of trees' answers that leaves the smallest errors, and their absolute values.
-
-        Those trees do not know the fold; errors are logarithms.
-        """
+        """The share of answers without the fold that errs least, and its absolute errors."""
         answers = self.cross_fitted(self.learned)
         errors = {weight: self.residual - weight * answers for weight in TREE_WEIGHTS}
         weight = min(
@@ -164,6 +161,10 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     numbers = np.repeat(np.arange(len(folds)), [len(fold.hidden) for fold in folds])
     hidden = [fit.placements[row] for row in rows.tolist()]
     residual = fit.logarithms[rows] - expected.logarithms
+    learned = residual.copy()
+    if novelty == "device":  # what a whole device is off is no matter of the model or its sizes
+        for number in np.unique(numbers):
+            learned[numbers == number] -= np.median(residual[numbers == number])
     is_pooled = novelty in POOLED_WITH
     return Lesson(
         hidden=hidden,
@@ -173,7 +174,7 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
         groups=len({HIDDEN[novelty](placement) for placement in hidden}),
         alike=_alike(hidden, novelty),
         residual=residual,
-        learned=_centred(residual, numbers) if novelty == "device" else residual,
+        learned=learned,
     )
 
 
@@ -189,14 +190,6 @@ def _siblings(placements: Sequence[Placement], folds: Iterable[Fold]) -> Values:
         lines = lines_of(placements[row] for row in fold.known.tolist())
         parts.append(siblings_in(lines, (placements[row] for row in fold.hidden.tolist())))
     return np.concatenate(parts)
-
-
-def _centred(residual: Values, fold: Places) -> Values:
-    """Without what a whole device is off: that is no matter of the model or its sizes."""
-    centred = residual.copy()
-    for number in np.unique(fold):
-        centred[fold == number] -= np.median(residual[fold == number])
-    return centred
 
 
 @dataclass(frozen=True)
@@ -232,10 +225,7 @@ class CalibratedTrees:
 def calibrated_trees(
     fit: ExpectationFit, columns: TreeColumns, novelty: Novelty, wider: HalfWidths | None = None
 ) -> CalibratedTrees | None:
-    """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
-
-    Its own widths are pooled with those that `wider` gives.
-    """
+    """Calibrated trees of a novelty, pooled with the widths of `wider`; None of too few examples."""
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
@@ -268,10 +258,7 @@ def calibrated_trees(
 def calibrated_range(
     fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
 ) -> CalibratedTrees | None:
-    """The trees of `shape`, calibrated by sizes beyond the measured ones; None of too few examples.
-
-    Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
-    """
+    """The trees of `shape` with one width for sizes beyond the measured; None of too few."""
     folds = folds_of(fit.placements, "range")
     hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])

@@ -59,11 +59,7 @@ def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags
 
 
 def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
-    """The number of the fold that hides each example.
-
-    A model is hidden on one of its devices after the other, so that as many are known as to a
-    question.
-    """
+    """The number of the fold that hides each example: a model's devices follow each other."""
     keys = [HIDDEN[novelty](placement) for placement in placements]
     if novelty == "device":
         order = _order(keys)

@@ -95,10 +95,7 @@ class Seen:
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
     def trees_share(self, device: str) -> float:
-        """The part of the trees' answer that counts on a device.
-
-        Trees learn mostly from devices with many examples, so it is less where there are few.
-        """
+        """The trees' share of an answer: less on a device whose few examples taught them little."""
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
 
@@ -115,10 +112,7 @@ class Seen:
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
 
     def sparse_words(self, placement: Placement, novelty: Novelty) -> tuple[str, ...]:
-        """A sentence about a model that was measured nowhere, on a device with few models.
-
-        Errors are calibrated on models that one hides, or on devices, and not on both at once.
-        """
+        """A sentence on an unseen model on a device with few: no errors are calibrated on both."""
         device = placement.device.key
         if novelty not in _UNSEEN or device not in self._sparse:
             return ()

@@ -85,10 +85,7 @@ def key_of_cell(cell: Cell) -> CellKey:
 
 
 def key_of_facts(facts: Mapping[str, Any]) -> CellKey:
-    """The same of a result, from its columns; `asked_threads` are those that its cell names.
-
-    Imported files that tell neither mode nor scenario mean forward passes, one after the other.
-    """
+    """The same of a result; imported files without mode or scenario mean plain forward passes."""
     names = (ASKED_THREADS if name == "threads" else name for name in AXIS_NAMES)
     return tuple(facts[name] or _UNSAID.get(name) for name in names)
 

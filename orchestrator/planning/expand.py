@@ -136,15 +136,12 @@ _conditional = itemgetter(*(position for position, _ in _CONDITIONAL))
 def _point(
     request: Mapping[AxisName, Any], values: _Point, sizes: _Sizes, present: set[AxisName]
 ) -> _Point:
-    """The cell that is asked for, without the axes it does not have; adds the others to `present`.
-
-    The rate of a search is left out too: the cell knows it by its `slo_ms`.
-    """
+    """The cell without the axes that it lacks; adds the others to `present`."""
     point = list(values)
     for position, axis in _CONDITIONAL:
         if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
             present.add(axis.name)
-            if point[position] == FIND_PEAK:
+            if point[position] == FIND_PEAK:  # the cell knows it by its `slo_ms`
                 point[position] = None
         else:
             point[position] = axis.otherwise

@@ -124,24 +124,17 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
-    weights = known_parameters(model) * _bytes_loaded(cell) * _copies(cell, model)
+    copies = 1
+    if cell.mode == "training":
+        copies = _TRAINED
+    elif cell.mode == "generation" and cell.backend == "webnn" and not model.encoder_decoder:
+        copies = cell.new_tokens or 1  # WebNN has a session for each length of a decoder's cache
+    weights = known_parameters(model) * _bytes_loaded(cell) * copies
     return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
 
 
-def _copies(cell: Cell, model: ModelSpec) -> int:
-    """Arrays of the weights' size; WebNN has a session for each length of a decoder's cache."""
-    if cell.mode == "training":
-        return _TRAINED
-    if cell.mode == "generation" and cell.backend == "webnn" and not model.encoder_decoder:
-        return cell.new_tokens or 1
-    return 1
-
-
 def _bytes_loaded(cell: Cell) -> int:
-    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs.
-
-    Training keeps parameters in fp32 whatever its products have, unless they are to be pure.
-    """
+    """Bytes of a parameter: int8, graphs and training that is not pure begin with fp32."""
     exported = cell.runtime not in _TORCH
     if cell.mode == "training" and not cell.pure:
         return VALUE_BYTES["fp32"]

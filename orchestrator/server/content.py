@@ -111,8 +111,13 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
         "bytes": sum(part.size_bytes for part in graph.graph.parts.values()),
         "parameters": graph.graph.parameters,
         "parts": [
-            _part(str(name), part.files(graph.folder), addresses)
+            {
+                "name": str(name),
+                "url": addresses[file],
+                "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
+            }
             for name, part in graph.graph.parts.items()
+            for file, *weights in [part.files(graph.folder)]
         ],
         "inputs": [
             {
@@ -123,13 +128,4 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
             }
             for tensor in graph.inputs
         ],
-    }
-
-
-def _part(name: str, files: Sequence[Path], addresses: Mapping[Path, str]) -> dict[str, Any]:
-    file, *weights = files
-    return {
-        "name": name,
-        "url": addresses[file],
-        "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
     }

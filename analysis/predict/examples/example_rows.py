@@ -59,10 +59,7 @@ _MOST_NAMED = 500
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from, without simulated ones.
-
-    A file that lacks the work of a model gets it from another one of the same model and size.
-    """
+    """The results that predictors learn from; those of one model and size share counted work."""
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
     peaks = machine_peaks(source)

@@ -162,10 +162,7 @@ def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine
 
 
 def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:
-    """A device on which nothing was measured, with the newest software of known machines.
-
-    None if no data sheet of it is known, however its name is spelt.
-    """
+    """A device that a data sheet describes, with the newest software of known machines."""
     nominal = nominal_device(name)
     if nominal is None:
         return None
@@ -210,25 +207,21 @@ def _measured(
         if (known := peaks.device(device.name, machine, backends[0], precision)) is not None
     }
     threads = Counter(one.threads for one in placements if one.threads)
+    software: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for placement in placements:
+        software[placement.path][placement.software] += 1
     return KnownMachine(
         key=device.key,
         name=device.name,
         backends=backends,
         devices={**devices, **{one.precision: one.device for one in placements}},
-        software=_newest(placements),
+        software={
+            path: max(counts, key=lambda name: (_version(name), counts[name]))
+            for path, counts in software.items()
+        },
         threads=threads.most_common(1)[0][0] if threads else None,
         memory_bytes=memory.get(device.key) or (nominal.memory_bytes if nominal else None),
     )
-
-
-def _newest(placements: Iterable[Placement]) -> dict[tuple[str, str], str]:
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for placement in placements:
-        counts[placement.path][placement.software] += 1
-    return {
-        path: max(of_path, key=lambda software: (_version(software), of_path[software]))
-        for path, of_path in counts.items()
-    }
 
 
 def _newest_of_all(machines: Iterable[KnownMachine]) -> dict[tuple[str, str], str]:

@@ -34,11 +34,7 @@ _UNSCALED = ("outputs",)
 def counts_of_cell(
     model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
 ) -> Counts | None:
-    """The counted work of one iteration of the cell; None where nobody counted the model.
-
-    Polynomials are those of a job; without them those of the catalogue. Raises Unsupported for a
-    size that the model doesn't take.
-    """
+    """The counted work of an iteration, by a job's polynomials or the catalogue's; None without."""
     work = iteration_work(model, cell, polynomials)
     counts = counts_of(model, cell, polynomials)
     if work is None or counts is None or not work.whole.flops:

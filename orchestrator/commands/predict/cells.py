@@ -120,11 +120,7 @@ class ModelCounts:
 
 
 def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> PossibleCells:
-    """The cells with the counted work of their models; a job counts those that nobody has counted.
-
-    Where that fails the work is taken from a counted model of the same architecture, with a
-    sentence that says so; where there is none the reason stands in the place of the count.
-    """
+    """The cells with counted work: a job counts what nobody has, else a like model's is a guess."""
     models = possible.models
     custom = {name: model for name, model in models.items() if not catalogued_polynomials(model)}
     if not custom:
@@ -168,10 +164,7 @@ def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]
 def count_models(
     models: Mapping[str, ModelSpec], results: Path, launcher: "Launcher", observer: "Observer"
 ) -> Mapping[str, ModelCounts]:
-    """Count each model from its configuration in a job of its own, which takes some ten seconds.
-
-    This process holds the device of such jobs meanwhile.
-    """
+    """Count each model in a job of its own, some ten seconds long; its device is held meanwhile."""
     from orchestrator.backends.catalogue import CATALOGUE
     from orchestrator.planning.plan import Plan, PlannedCell
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts

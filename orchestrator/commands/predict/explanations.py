@@ -80,7 +80,13 @@ def explain_cells(
     if not cell_ids:
         require_models(question.axes)
     consultation = consult(question)
-    possible = counted_cells(_cells(question, cell_ids, consultation), question.results, report)
+    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
+    parts = parts or [cells_of_axes(consultation.axes(question))]
+    possible = PossibleCells(
+        tuple(entry for part in parts for entry in part.cells),
+        {name: model for part in parts for name, model in part.models.items()},
+    )
+    possible = counted_cells(possible, question.results, report)
     if len(possible.cells) > _MOST_CELLS:
         raise UsageError(
             f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
@@ -91,18 +97,6 @@ def explain_cells(
     explained = tuple(_explained(consultation, possible, cells))
     refused = sum(not one.predictions for one in cells)
     return Explanations(consultation.predictor, explained, refused)
-
-
-def _cells(
-    question: CellsAsked, cell_ids: Sequence[str], consultation: Consultation
-) -> PossibleCells:
-    if not cell_ids:
-        return cells_of_axes(consultation.axes(question))
-    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
-    return PossibleCells(
-        tuple(entry for part in parts for entry in part.cells),
-        {name: model for part in parts for name, model in part.models.items()},
-    )
 
 
 def _explained(

@@ -100,18 +100,19 @@ class Consultation:
     def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
         if not any(one.predictions for one in cells):
-            raise _nothing(cells, self._other_targets(possible))
+            others = [name for name in self.predictor.manifest.targets if name not in self.targets]
+            forecaster = self.predictor.forecaster(others)
+            known = forecast_cells(forecaster, possible, others, self.machine)
+            answers = [one.answers for one in known]
+            raise _nothing(
+                cells,
+                [
+                    name
+                    for name in others
+                    if any(isinstance(answer[name], Prediction) for answer in answers)
+                ],
+            )
         return cells
-
-    def _other_targets(self, possible: PossibleCells) -> list[str]:
-        others = [name for name in self.predictor.manifest.targets if name not in self.targets]
-        forecaster = self.predictor.forecaster(others)
-        cells = forecast_cells(forecaster, possible, others, self.machine)
-        return [
-            name
-            for name in others
-            if any(isinstance(one.answers[name], Prediction) for one in cells)
-        ]
 
 
 def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:

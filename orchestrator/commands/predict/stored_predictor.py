@@ -140,10 +140,7 @@ def look_into_predictor(database: Path) -> StoredPredictor:
 def ready_forecaster(
     database: Path, source: ArrowSource, targets: Collection[str]
 ) -> ReadyForecaster:
-    """The forecaster of these targets; one without a forecaster where none can be used.
-
-    What was measured can be ranked without it, so what is wrong with it is a remark, and no error.
-    """
+    """The forecaster of these targets; a remark on what is wrong where it cannot be used."""
     if not predictor_folder(database).is_dir():
         return ReadyForecaster()
     try:
@@ -181,10 +178,7 @@ def _refused(database: Path, fault: str) -> StoreError:
 def keep_evaluation(
     database: Path, rows_digest: str, trials: Mapping[str, Mapping[Novelty, KeptTrial]]
 ) -> Path | None:
-    """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
-
-    None where there is no such predictor.
-    """
+    """Keep trials beside the predictor of just these rows, if any, with those of other targets."""
     if not predictor_folder(database).is_dir():
         return None
     with writer_lock(database):

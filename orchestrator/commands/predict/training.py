@@ -139,11 +139,7 @@ def evaluate_predictions(
     *,
     every_fold: bool = False,
 ) -> EvaluationReport:
-    """Hide results of a database in turn, and predict them from the others.
-
-    Targets without results are left out. Beside a predictor of these results the evaluation is
-    kept.
-    """
+    """Hide results in turn, predict them from others, and keep the errors with the predictor."""
     with Store.open_readonly(database) as store:
         imported = sources == "all"
         rows = example_rows(store, imported=imported, counts_of=kept_polynomials(results))

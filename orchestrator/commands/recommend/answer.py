@@ -71,7 +71,12 @@ def candidate_matrix(
         for name, values in named.items()
     }
     runtimes = axes.pop("runtime", None)
-    paths = {backend: _runtimes(backend, runtimes) for backend in backends}
+    paths: dict[Backend, list[str]] = {backend: [] for backend in backends}
+    for backend in backends:
+        for runtime in RUNTIMES[backend]:
+            is_built = backend == "fake" or any(key[:2] == (backend, runtime) for key in SUPPORTED)
+            if is_built and (runtimes is None or runtime in runtimes):
+                paths[backend].append(runtime)
     known = [backend for backend in backends if paths[backend]]
     if not known:
         raise UsageError(
@@ -91,12 +96,6 @@ def candidate_matrix(
         "backends": {name: {"axes": {"runtime": paths[name]}} for name in known},
     }
     return resolve(Source(COMMAND, data, options=_OPTIONS))
-
-
-def _runtimes(backend: Backend, named: Sequence[str] | None) -> list[str]:
-    supported = {runtime for of, runtime, _ in SUPPORTED if of == backend}
-    known = [runtime for runtime in RUNTIMES[backend] if runtime in supported or backend == "fake"]
-    return [runtime for runtime in known if named is None or runtime in named]
 
 
 LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]

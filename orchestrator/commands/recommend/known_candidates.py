@@ -144,10 +144,7 @@ class CandidateKnowledge:
     def judge(
         self, pairs: Sequence[tuple[Candidate, str | None]]
     ) -> list[RankedCandidate | LeftOutCandidate]:
-        """Each candidate with its figures, or with the first reason that speaks against it.
-
-        A candidate comes with the reason why no release or model allows it.
-        """
+        """Each candidate with figures, or the first reason against it, which it may come with."""
         objections = [
             Objection("unsupported", reason)
             if reason
@@ -290,11 +287,7 @@ def _place(candidate: Candidate) -> PlacedCell:
 def _predicted_figure(
     answer: "Prediction | NoPrediction", target: Objective, predictor: "TargetPredictor"
 ) -> Figure | str:
-    """A prediction as a figure in customary units, or the reason why there is none.
-
-    Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
-    is beyond its upper end.
-    """
+    """A prediction in customary units, or the reason why there is none."""
     from analysis.predict.predictor import NoPrediction
 
     if isinstance(answer, NoPrediction):
@@ -302,6 +295,7 @@ def _predicted_figure(
     value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
     outside = answer.outside
     calibration = predictor.calibration(answer.novelty)
+    # Memory is promised, so an interval that few groups tell is none.
     if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
         count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")

@@ -59,10 +59,7 @@ class HostKnowledge:
     def half_widths(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
     ) -> list[float] | None:
-        """Half the interval of each cell's median latency, as a logarithm; None if no cell has one.
-
-        A cell without a prediction has the widest.
-        """
+        """Half the interval of each median latency, a logarithm; the widest where none is known."""
         if self.forecast is None:
             return None
         predictions = self.forecast.predictions(cells, models, "latency")
@@ -136,11 +133,7 @@ class NextCells:
 def propose_next(
     matrix: Path, request: PlanRequest, limit: int, *, per_second: bool, folder: Path | None
 ) -> NextCells:
-    """Choose at most so many cells to measure next.
-
-    With `per_second` the narrowing counts by the time that measuring takes. The new matrix will lie
-    in `folder`; it is printed if there is none.
-    """
+    """Choose cells to measure next, by cell or second, for a matrix that will lie in `folder`."""
     source = matrix_source(matrix, request.overrides)
     resolved = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.next_cells import propose_cells, weighed_numbers

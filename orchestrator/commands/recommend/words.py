@@ -207,10 +207,7 @@ def _bench(cell: Cell, answer: Recommendation) -> str:
 
 
 def matrix_text(answer: Recommendation) -> str:
-    """The matrix of the first of each ranking, with those that may be as good.
-
-    What each rests on stands above.
-    """
+    """The matrix of the first of each ranking and those that may be as good, with why above."""
     import yaml
 
     lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]
