@@ -35,10 +35,8 @@ _FEW_GROUPS = 160.0
 def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
     """The score below which 90 % of a new group's scores are expected to lie.
 
-    The new group counts as one of scores that are larger than all (`larger` is 0 for the quantile
-    of the known groups themselves). Between two scores the quantile is interpolated: of twenty
-    groups the next larger one holds several percent more. The largest score where that is not
-    enough.
+    The new group counts as one of scores that are larger than all; with 0 of them the quantile is
+    that of the known groups. It is interpolated: the next larger of twenty holds percents more.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
@@ -83,9 +81,8 @@ def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) 
 def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
     """The mean of both widths, the own one counting the more, the more siblings are known; (n,).
 
-    A name may begin like that of a known model by chance: `vit_base` is the name of several makes.
-    With one or two such models known, an interval that was calibrated where a line has many of them
-    promises too much; so both are pooled, and the result is calibrated again.
+    A name may begin like that of a known model by chance. With one or two such models known, an
+    interval that was calibrated on lines of many promises too much; the mean is calibrated again.
     """
     weight = siblings**2
     return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
@@ -225,7 +222,7 @@ class CalibratedTrees:
 def calibrated_trees(
     fit: ExpectationFit, columns: TreeColumns, novelty: Novelty, wider: HalfWidths | None = None
 ) -> CalibratedTrees | None:
-    """Calibrated trees of a novelty, pooled with the widths of `wider`; None of too few examples."""
+    """Calibrated trees of a novelty, pooled with widths of `wider`; None of too few examples."""
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None

@@ -36,26 +36,22 @@ class Fold:
 
 
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
+    if novelty == "range":
+        every = [*_cuts(placements)]
+    else:
+        numbers = np.array(_numbers(placements, novelty))
+        always = np.zeros(len(placements), dtype=bool)
+        if novelty == "run":
+            always[_single_runs(placements)] = True
+        every = [(numbers != one) | always for one in range(max(numbers, default=-1) + 1)]
     folds = []
-    for known in _known(placements, novelty):
+    for known in every:
         is_asked = asked([placements[row] for row in np.flatnonzero(known).tolist()], novelty)
         hidden = [row for row in np.flatnonzero(~known).tolist() if is_asked(placements[row])]
         if hidden:
             groups = len({HIDDEN[novelty](placements[row]) for row in hidden})
             folds.append(Fold(np.flatnonzero(known), np.array(hidden), groups))
     return folds
-
-
-def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags]:
-    if novelty == "range":
-        yield from _cuts(placements)
-        return
-    numbers = np.array(_numbers(placements, novelty))
-    always = np.zeros(len(placements), dtype=bool)
-    if novelty == "run":
-        always[_single_runs(placements)] = True
-    for number in range(max(numbers, default=-1) + 1):
-        yield (numbers != number) | always
 
 
 def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:

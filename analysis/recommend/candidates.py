@@ -152,9 +152,8 @@ class Figure:
 def told_apart(one: Figure, other: Figure) -> bool | None:
     """True if two figures differ by more than what is not known of them; None if nothing tells.
 
-    Two measured ones differ where `shows_difference` says so. Beside a prediction the interval of
-    their ratio must leave out 1. An extrapolation differs from nothing, and so does a measurement
-    of grade D.
+    Beside a prediction the interval of their ratio must leave out 1. An extrapolation differs from
+    nothing, and so does a measurement of grade D.
     """
     if one.outside or other.outside:
         return False

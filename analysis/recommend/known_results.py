@@ -152,7 +152,10 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
     for row in rows:
         cell = _cell(row)
         if row["verdict"] == _OUT and cell is not None:
-            limit = _limit_of(row["job"])
+            limit = None
+            with suppress(ValueError, AttributeError):
+                limit = json.loads(row["job"] or "{}").get("limits", {}).get("memory_bytes")
+            limit = limit if isinstance(limit, int) else None
             ran_out[row["where_"]].append(
                 MemoryResult(cell, None, True, limit, bool(row["foreseen"]))
             )
@@ -165,14 +168,6 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
 
 def _cell(facts: Mapping[str, Any]) -> Cell | None:
     return cell_of(dict(zip(AXIS_NAMES, key_of_facts(facts), strict=True)))
-
-
-def _limit_of(job: str | None) -> int | None:
-    try:
-        limit = json.loads(job or "{}").get("limits", {}).get("memory_bytes")
-    except (ValueError, AttributeError):
-        return None
-    return limit if isinstance(limit, int) else None
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:

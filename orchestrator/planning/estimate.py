@@ -159,12 +159,8 @@ def _repeated_s(iteration: float, measure: Measure) -> float:
 
 
 def _served_s(cell: Cell, query: float, measure: Measure) -> float:
-    """Arrivals take their time however fast the server is.
-
-    A search takes its whole time, as a bracket narrow enough to end it needs a million queries. At
-    a rate beyond the server's the line grows until the time ends, and is answered then.
-    """
-    if cell.target_qps is None:
+    """Arrivals take their time however fast the server is; beyond its rate the line grows."""
+    if cell.target_qps is None:  # a bracket that ends a search early takes a million queries
         steady = measure.max_s
     elif (load := cell.target_qps * query) >= 1:
         steady = min(load, _LONGEST_RUN) * measure.max_s
@@ -176,8 +172,7 @@ def _served_s(cell: Cell, query: float, measure: Measure) -> float:
 def _starts_s(start: float, measure: Measure, workers: int | None) -> float:
     """Starts one after the other, untimed, cold and warm, then all workers' at once, once.
 
-    A round has one untimed and at least one cold start. Workers whose number is not named have a
-    core each, so that together they take as long as one.
+    Workers whose number is not named have a core each: together they take as long as one.
     """
     rounds = measure.rounds
     share = math.ceil(max(_FEWEST_COLD, measure.iterations) / rounds)

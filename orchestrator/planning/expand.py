@@ -75,11 +75,11 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
     notes = (*matrix.notes, *tally.notes(), *excludes, *tally.unused(matrix))
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
-    made = (
+    unchecked = (
         Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
         for point in waiting  # the matrix has checked their values
     )
-    cells = tuple((cell, why_not(cell, matrix.models[cell.model])) for cell in made)
+    cells = tuple((cell, why_not(cell, matrix.models[cell.model])) for cell in unchecked)
     _refuse_shared_ids((cell for cell, _ in cells), matrix)
     return Expansion(cells, notes)
 
@@ -189,7 +189,9 @@ class _Tally:
             became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
             differing = self._differing[model]
             reasons = [axis.merges for axis in AXES if axis.merges and axis.name in differing]
-            yield f"{model}: {became}, because {_listing(reasons or ['some name the same cell'])}"
+            *most, last = reasons or ["some name the same cell"]
+            because = f"{', '.join(most)} and {last}" if most else last
+            yield f"{model}: {became}, because {because}"
 
     def unused(self, matrix: Matrix) -> Iterator[str]:
         parts: tuple[Mapping[AxisName, object], ...] = (*matrix.products(), *matrix.include)
@@ -201,11 +203,6 @@ class _Tally:
 
 def _named(entry: Mapping[AxisName, Any]) -> str:
     return ", ".join(f"{axis}: {value}" for axis, value in entry.items())
-
-
-def _listing(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:

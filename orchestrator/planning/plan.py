@@ -247,9 +247,8 @@ class JobPlan(Frozen):
 def schedule(plan: Plan, seed: int) -> Iterator[JobPlan]:
     """The launches that cells may take, round after round, as many as each can have at most.
 
-    In every round the jobs, and the cells in them, come in a fresh random order, which the seed
-    alone decides. It is drawn over the whole plan, so what a resumed run has left comes in the
-    same order.
+    The seed alone decides about the random order of each round's jobs and cells. It is drawn over
+    the whole plan, so what a resumed run has left comes in the same order.
     """
     rounds = max((measure.most_rounds for measure in plan.measure.values()), default=1)
     by_id = {entry.cell.id: entry.cell for entry in plan.entries}

@@ -31,17 +31,9 @@ _OPENSSL_S = 30
 _WITHOUT = "`--host 127.0.0.1` needs no certificate, for a browser on this machine"
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A certificate, and what a server presents it with."""
-
-    context: ssl.SSLContext
-    fingerprint: str
-    """SHA-256 of the certificate, in pairs of hexadecimal digits as browsers show it."""
-
-
 @contextmanager
-def new_certificate(host: str) -> Iterator[Certificate]:
+def new_certificate(host: str) -> Iterator[tuple[ssl.SSLContext, str]]:
+    """A certificate, and its SHA-256 as browsers show it; its key is removed in the end."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)
@@ -70,7 +62,7 @@ def new_certificate(host: str) -> Iterator[Certificate]:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(file, key)
         certificate = ssl.PEM_cert_to_DER_cert(file.read_text("ascii"))
-        yield Certificate(context, hashlib.sha256(certificate).digest().hex(":").upper())
+        yield context, hashlib.sha256(certificate).digest().hex(":").upper()
 
 
 LOOPBACK = "127.0.0.1"
@@ -111,16 +103,14 @@ def serving(
     """
     loopback = _is_loopback(host)
     with nullcontext() if loopback else new_certificate(host) as certificate:
-        token = secrets.token_urlsafe(16)
-        server = _listen(host, port, token, content, certificate)
+        context, fingerprint = certificate or (None, None)
+        server = _listen(host, port, content, context)
         thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True)
         thread.start()
         scheme, name = ("http" if loopback else "https"), f"[{host}]" if ":" in host else host
         try:
-            yield Serving(
-                f"{scheme}://{name}:{server.server_port}/{token}/",
-                certificate.fingerprint if certificate else None,
-            )
+            url = f"{scheme}://{name}:{server.server_port}/{server.token}/"
+            yield Serving(url, fingerprint)
         finally:
             server.shutdown()
             server.server_close()
@@ -140,11 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(
-    host: str,
-    port: int,
-    token: str,
-    content: Mapping[str, ServedContent],
-    certificate: Certificate | None,
+    host: str, port: int, content: Mapping[str, ServedContent], context: ssl.SSLContext | None
 ) -> "_Server":
     kind = _Server6 if ":" in host else _Server
     try:
@@ -152,9 +138,9 @@ def _listen(
     except (OSError, OverflowError, gaierror) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host} --port {port}: {reason}", hint=_EXAMPLE) from error
-    server.token, server.content = token, content
-    if certificate is not None:
-        server.socket = certificate.context.wrap_socket(
+    server.token, server.content = secrets.token_urlsafe(16), content
+    if context is not None:
+        server.socket = context.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
     return server

@@ -156,9 +156,16 @@ def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine
         by_machine[placement.device.key].append(placement)
         if row["source"] in OWN_SOURCES:
             ours.add(placement.device.key)
-    peaks, memory = machine_peaks(source), _memory_bytes(source)
+    peaks = machine_peaks(source)
+    memory = source.arrow("""
+        SELECT hardware_id,
+            coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes
+        FROM benchmark_results r JOIN hardware_info h USING (hardware_id)
+        WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
+    """).to_pylist()
+    sizes = {row["hardware_id"]: row["bytes"] for row in memory}
     order = sorted(by_machine, key=lambda key: (key not in ours, -len(by_machine[key]), key))
-    return tuple(_measured(by_machine[key], peaks, memory) for key in order)
+    return tuple(_measured(by_machine[key], peaks, sizes.get(key)) for key in order)
 
 
 def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:
@@ -195,7 +202,7 @@ def find_machine(name: str, machines: Sequence[KnownMachine]) -> KnownMachine | 
 
 
 def _measured(
-    placements: Sequence[Placement], peaks: MachinePeaks, memory: Mapping[str, int]
+    placements: Sequence[Placement], peaks: MachinePeaks, memory_bytes: int | None
 ) -> KnownMachine:
     device = placements[0].device
     nominal = nominal_device(device.name)
@@ -220,7 +227,7 @@ def _measured(
             for path, counts in software.items()
         },
         threads=threads.most_common(1)[0][0] if threads else None,
-        memory_bytes=memory.get(device.key) or (nominal.memory_bytes if nominal else None),
+        memory_bytes=memory_bytes or (nominal.memory_bytes if nominal else None),
     )
 
 
@@ -235,13 +242,3 @@ def _newest_of_all(machines: Iterable[KnownMachine]) -> dict[tuple[str, str], st
 
 def _version(software: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", software.partition(" ")[0])))
-
-
-def _memory_bytes(source: ArrowSource) -> dict[str, int]:
-    rows = source.arrow("""
-        SELECT hardware_id,
-            coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes
-        FROM benchmark_results r JOIN hardware_info h USING (hardware_id)
-        WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
-    """).to_pylist()
-    return {row["hardware_id"]: row["bytes"] for row in rows if row["bytes"]}

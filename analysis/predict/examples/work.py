@@ -124,8 +124,7 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
     """The work of the counted model that is most like it; None where no one is of its kind.
 
     Products of matrices grow by layers times the square of their width, what they put out by layers
-    times the width. That is right for layers of one shape and a guess for others, so predictions
-    that rest on it are marked as extrapolations.
+    times the width: a guess where layers have other shapes, so that predictions of it are marked.
     """
     size, kind = _size(model.config), _kind(model)
     known = [

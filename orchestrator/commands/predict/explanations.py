@@ -124,7 +124,14 @@ def explanation_sheet(answer: Explanations, form: str) -> Sheet:
         "explanations": [_document(one) for one in answer.cells],
         "refused": answer.refused,
     }
-    return Sheet("Explained predictions", tables, tuple(_notes(answer)), document)
+    first, predictor = answer.cells[0], answer.predictor
+    rests = source_words(predictor.manifest.targets[first.target.name].examples)
+    notes = [f"rests on {rests}; {NOVELTY_WORDS[first.explanation.prediction.novelty]}"]
+    if answer.refused:
+        more = f"{answer.refused:,} more, which `orchestrator predict` gives the reasons of"
+        notes.append(f"refused: {more}")
+    notes += later_words(predictor)
+    return Sheet("Explained predictions", tables, notes, document)
 
 
 def _table(one: ExplainedCell, form: str) -> Table:
@@ -145,18 +152,18 @@ def _table(one: ExplainedCell, form: str) -> Table:
         *steps,
         {"step": _PREDICTION, "value": value},
     ]
+
+    def times(factor: float | None) -> str | None:
+        return None if factor is None else format_number(factor)
+
     fields = [
         Field("step", essential=True),
         Field("of", wraps=True, essential=True),
-        Field("factor", "times", essential=True, right=True, shown=_number),
+        Field("factor", "times", essential=True, right=True, shown=times),
         Field("value", shown_heading(one.target).rpartition(", ")[2], essential=True),
     ]
     title = f"{shown_heading(one.target).partition(',')[0]} of {one.cell.id}"
     return Table(title, fields, rows, tuple(_sentences(one)))
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else format_number(value)
 
 
 def _sentences(one: ExplainedCell) -> Iterator[str]:
@@ -174,15 +181,6 @@ def _sentences(one: ExplainedCell) -> Iterator[str]:
     )
     if explanation.prediction.outside:
         yield f"extrapolation: {'; '.join(explanation.prediction.outside)}"
-
-
-def _notes(answer: Explanations) -> Iterator[str]:
-    novelty = answer.cells[0].explanation.prediction.novelty
-    facts = answer.predictor.manifest.targets[answer.cells[0].target.name]
-    yield f"rests on {source_words(facts.examples)}; {NOVELTY_WORDS[novelty]}"
-    if answer.refused:
-        yield f"refused: {answer.refused:,} more, which `orchestrator predict` gives the reasons of"
-    yield from later_words(answer.predictor)
 
 
 def _document(one: ExplainedCell) -> dict[str, Any]:

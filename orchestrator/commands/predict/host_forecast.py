@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from analysis.predict.predictor import Prediction
 
 _TARGETS = ("latency", "memory")
-_PREDICTING = "lightgbm"
 
 
 def find_forecast(database: Path) -> CellForecasts | None:
     """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
-    if not database.is_file() or find_spec(_PREDICTING) is None:
+    if not database.is_file() or find_spec("lightgbm") is None:
         return None
     from orchestrator.commands.predict.stored_predictor import predictor_folder
 

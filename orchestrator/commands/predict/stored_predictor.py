@@ -18,7 +18,6 @@ from analysis.predict.manifest import (
     KeptEvaluation,
     KeptTrial,
     PredictorManifest,
-    ReadFile,
     Sources,
     parse_evaluation,
     predictor_manifest,
@@ -62,7 +61,9 @@ class StoredPredictor:
         from analysis.predict.forecaster import read_forecaster
 
         refuse = partial(_refused, self.database)
-        return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)
+        return read_forecaster(
+            self.manifest, lambda name: plain_text(self.folder / name), refuse, targets
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         )
     (digest,) = source.arrow(_DIGEST).column(0).to_pylist()
     refuse = partial(_refused, database)
-    manifest = predictor_manifest(_reader(folder), digest, refuse)
+    manifest = predictor_manifest(lambda name: plain_text(folder / name), digest, refuse)
     if manifest.schema_version != STORE_VERSION:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
@@ -163,10 +164,6 @@ def plain_text(path: Path) -> str:
     except OSError as error:
         with translate_os_errors(path, "cannot be read", "see its owner and mode"):
             raise error
-
-
-def _reader(folder: Path) -> ReadFile:
-    return lambda name: plain_text(folder / name)
 
 
 def _refused(database: Path, fault: str) -> StoreError:

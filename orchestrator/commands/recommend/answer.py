@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.recommend.candidates import COST, OBJECTIVES, Candidate, CandidateMachine, Objective
+from analysis.recommend.candidates import COST, OBJECTIVES, Candidate, CandidateMachine
 from analysis.recommend.choices import USUAL_CONFIDENCE, Choice, Requirements, choose_each
 from analysis.recommend.known_results import machines_in
 from analysis.recommend.service_levels import ServiceLevel
@@ -33,8 +33,7 @@ FINE_BATCH_SIZES = (
     *range(1, 9),
     *(step << power for power in range(1, 8) for step in (5, 6, 7, 8)),
 )
-"""Batch sizes under a memory limit: no step is more than a quarter from 4 on, so that little of
-the limit is left unused."""
+"""Batch sizes under a memory limit, of which little shall be left unused."""
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp16", "int8")
 ASKED_MODES = ("inference", "generation", "training")
 _OPTIONS: Mapping[Location, str] = {
@@ -144,7 +143,15 @@ class Recommendation:
 def recommend_cells(
     request: RecommendationRequest, load: LoadForecaster = ready_forecaster
 ) -> Recommendation:
-    objective = _objective(request)
+    usual = COST if request.prices else "latency"
+    if usual != COST and (request.level or request.memory_bytes):
+        usual = "throughput"
+    objective = OBJECTIVES[request.objective or usual]
+    if objective.name == COST and request.prices is None:
+        raise UsageError(
+            "--objective cost needs the prices of devices: --prices FILE",
+            hint="for example a file with `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`",
+        )
     prices = read_prices(request.prices) if request.prices else None
     requirements = Requirements(
         objective,
@@ -192,18 +199,6 @@ def recommend_cells(
         ready,
         tuple(notes),
     )
-
-
-def _objective(request: RecommendationRequest) -> Objective:
-    limited = request.level or request.memory_bytes
-    usual = COST if request.prices else "throughput" if limited else "latency"
-    objective = OBJECTIVES[request.objective or usual]
-    if objective.name == COST and request.prices is None:
-        raise UsageError(
-            "--objective cost needs the prices of devices: --prices FILE",
-            hint="for example a file with `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`",
-        )
-    return objective
 
 
 def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMachine, ...]:

@@ -104,21 +104,20 @@ class PriceList(Frozen):
 
 
 def read_prices(path: Path) -> PriceList:
+    def keys_at(location: Location) -> Iterable[str]:
+        return Price.model_fields if len(location) == 2 else PriceList.model_fields
+
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)
     try:
         prices = PriceList.model_validate(source.data)
     except ValidationError as error:
-        raise_problems(source, problems_in(error, _keys_at), _HINT)
+        raise_problems(source, problems_in(error, keys_at), _HINT)
         raise
     if not (prices.hardware or prices.backends):
         raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
     return prices
-
-
-def _keys_at(path: Location) -> Iterable[str]:
-    return Price.model_fields if len(path) == 2 else PriceList.model_fields
 
 
 LEAST_GROUPS = 10

@@ -144,7 +144,14 @@ def propose_next(
     candidates, left_out = _candidates(plan, known, absent_devices())
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:
-        raise _nothing(matrix, measured, left_out)
+        others = [f"{count:,} {reason}" for reason, count in left_out.items()]
+        more = ["…"] if len(others) > _MOST_NAMED else []
+        parts = [f"{measured:,} measured already"] if measured else []
+        message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
+        raise NothingToDo(
+            f"{matrix}: no cell is left to measure here: {message}",
+            hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+        )
     numbers = weighed_numbers(len(candidates))
     weighed = [ProposedCell(candidates[number], None) for number in numbers]
     cells = [one.entry.cell for one in weighed]
@@ -209,17 +216,6 @@ def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> Mat
     if {cell for cell, _ in expansion.cells} != set(cells):
         raise AssertionError(f"{source.name}: the matrix of next cells has other cells")
     return document
-
-
-def _nothing(matrix: Path, measured: int, left_out: Mapping[str, int]) -> NothingToDo:
-    others = [f"{count:,} {reason}" for reason, count in left_out.items()]
-    more = ["…"] if len(others) > _MOST_NAMED else []
-    parts = [f"{measured:,} measured already"] if measured else []
-    message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
-    return NothingToDo(
-        f"{matrix}: no cell is left to measure here: {message}",
-        hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
-    )
 
 
 _FIELDS = (

@@ -1,18 +1,10 @@
 """Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.recommend.candidates import (
-    COST,
-    OBJECTIONS,
-    WORST_GRADE,
-    Candidate,
-    Figure,
-    cost_unit,
-)
+from analysis.recommend.candidates import COST, WORST_GRADE, Candidate, Figure, cost_unit
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.statistics.numbers import format_number
@@ -131,14 +123,6 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
         return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
     alone = "single values without intervals do not tell whether others differ"
     return f"first: {stated}; {alone}{beside}"
-
-
-def none_left_words(choice: Choice) -> str:
-    counts = Counter(one.objection.kind for one in choice.left_out)
-    reasons = ", ".join(
-        f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
-    )
-    return f"nothing is recommended: of {len(choice.left_out)} candidates {reasons}"
 
 
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
