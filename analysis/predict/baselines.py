@@ -11,7 +11,6 @@ PredictionBaseline = Callable[[Target, Sequence[Example], Sequence[Placement]], 
 """The target's values at placements, (n,), from examples."""
 _RIDGE_PENALTY = 1.0
 _TURNS = 30
-"""Turns in which the means of models and of configurations are taken."""
 
 
 def efficient_roofline(
@@ -63,7 +62,6 @@ def two_way_ratio(
 def feature_ridge(
     target: Target, examples: Sequence[Example], questions: Sequence[Placement]
 ) -> Values:
-    """Ridge regression of the logarithm on features, nominal peaks and configurations."""
     placements = [example.placement for example in examples]
     table, question_table = _numbers(placements), _numbers(questions)
     filled = np.where(np.isnan(table).all(axis=0), 0.0, table)

@@ -1,11 +1,9 @@
 """Predictors for one novelty: effects, trees on what these leave, and a calibrated interval.
 
-Effects are fitted without the examples of a fold, as far as a question of that novelty would not
-know them; the trees learn what is left in the hidden ones. Trees that were fitted without a fold
-tell its errors, from which the interval follows: conformal prediction with normalised scores
-(Papadopoulos, Gammerman and Vovk 2008, "Normalized nonconformity measures for regression conformal
-prediction"), by folds that hide what the question does not know (Barber and others 2021,
-"Predictive inference with the jackknife+").
+Trees learn what effects leave of hidden examples; those without a fold tell its errors, and these
+the interval: normalised conformal prediction (Papadopoulos, Gammerman and Vovk 2008) over folds
+that hide what a question does not know (Barber and others 2021, "jackknife+"). Groups of scores
+weigh alike (Lee, Barber and Willett 2023), drawn towards those of a device (Vovk 2012).
 """
 
 from collections import deque
@@ -37,10 +35,8 @@ _FEW_GROUPS = 160.0
 def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
     """The score below which 90 % of a new group's scores are expected to lie.
 
-    The new group counts as one of scores that are larger than all (`larger` is 0 for the quantile
-    of the known groups themselves). Between two scores the quantile is interpolated: of twenty
-    groups the next larger one holds several percent more. The largest score where that is not
-    enough.
+    The new group counts as one of scores that are larger than all; with 0 of them the quantile is
+    that of the known groups. It is interpolated: the next larger of twenty holds percents more.
     """
     sizes = np.bincount(group)
     order = np.argsort(scores)
@@ -85,9 +81,8 @@ def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) 
 def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
     """The mean of both widths, the own one counting the more, the more siblings are known; (n,).
 
-    A name may begin like that of a known model by chance: `vit_base` is the name of several makes.
-    With one or two such models known, an interval that was calibrated where a line has many of them
-    promises too much; so both are pooled, and the result is calibrated again.
+    A name may begin like that of a known model by chance. With one or two such models known, an
+    interval that was calibrated on lines of many promises too much; the mean is calibrated again.
     """
     weight = siblings**2
     return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
@@ -96,7 +91,6 @@ def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
 TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
-"""Hidden examples from which on a novelty is calibrated by its own errors."""
 _WORKERS = 2
 """Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
 _SPREAD_ROUNDS = 60
@@ -115,7 +109,6 @@ class Lesson:
     table: ValueTable
     fold: Places
     groups: int
-    """Models, devices or the like that were hidden together."""
     alike: Places
     """The number of the group with which each one's error is alike."""
     residual: Values
@@ -125,10 +118,7 @@ class Lesson:
 
     @cached_property
     def weight_and_errors(self) -> tuple[float, Values]:
-        """The share of trees' answers that leaves the smallest errors, and their absolute values.
-
-        Those trees do not know the fold; errors are logarithms.
-        """
+        """The share of answers without the fold that errs least, and its absolute errors."""
         answers = self.cross_fitted(self.learned)
         errors = {weight: self.residual - weight * answers for weight in TREE_WEIGHTS}
         weight = min(
@@ -168,6 +158,10 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     numbers = np.repeat(np.arange(len(folds)), [len(fold.hidden) for fold in folds])
     hidden = [fit.placements[row] for row in rows.tolist()]
     residual = fit.logarithms[rows] - expected.logarithms
+    learned = residual.copy()
+    if novelty == "device":  # what a whole device is off is no matter of the model or its sizes
+        for number in np.unique(numbers):
+            learned[numbers == number] -= np.median(residual[numbers == number])
     is_pooled = novelty in POOLED_WITH
     return Lesson(
         hidden=hidden,
@@ -177,7 +171,7 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
         groups=len({HIDDEN[novelty](placement) for placement in hidden}),
         alike=_alike(hidden, novelty),
         residual=residual,
-        learned=_centred(residual, numbers) if novelty == "device" else residual,
+        learned=learned,
     )
 
 
@@ -195,14 +189,6 @@ def _siblings(placements: Sequence[Placement], folds: Iterable[Fold]) -> Values:
     return np.concatenate(parts)
 
 
-def _centred(residual: Values, fold: Places) -> Values:
-    """Without what a whole device is off: that is no matter of the model or its sizes."""
-    centred = residual.copy()
-    for number in np.unique(fold):
-        centred[fold == number] -= np.median(residual[fold == number])
-    return centred
-
-
 @dataclass(frozen=True)
 class CalibratedTrees:
     """Trees for questions of one novelty, beside the effects, with their interval."""
@@ -218,7 +204,6 @@ class CalibratedTrees:
     pooling: float | None
     """The quantile of errors by pooled widths; None where widths are not pooled."""
     errors: int
-    """Hidden examples whose errors it is known from."""
     groups: int
     by_device: Mapping[str, DeviceErrors]
     median_error: float
@@ -237,10 +222,7 @@ class CalibratedTrees:
 def calibrated_trees(
     fit: ExpectationFit, columns: TreeColumns, novelty: Novelty, wider: HalfWidths | None = None
 ) -> CalibratedTrees | None:
-    """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
-
-    Its own widths are pooled with those that `wider` gives.
-    """
+    """Calibrated trees of a novelty, pooled with widths of `wider`; None of too few examples."""
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
@@ -273,10 +255,7 @@ def calibrated_trees(
 def calibrated_range(
     fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
 ) -> CalibratedTrees | None:
-    """The trees of `shape`, calibrated by sizes beyond the measured ones; None of too few examples.
-
-    Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
-    """
+    """The trees of `shape` with one width for sizes beyond the measured; None of too few."""
     folds = folds_of(fit.placements, "range")
     hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])

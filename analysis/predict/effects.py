@@ -1,8 +1,7 @@
 """Ridge regression with an effect for each value of each group, e.g. for each device and model.
 
-It is the mixed model of Henderson (1975, "Best linear unbiased estimation and prediction under a
-selection model", Biometrics 31) with variances that are set and not estimated: an effect is drawn
-towards 0 the more, the fewer examples tell it, and one that nobody has seen is 0.
+It is the mixed model of Henderson (1975, Biometrics 31) with variances that are set: an effect is
+drawn towards 0 the more, the fewer examples tell it.
 """
 
 import math
@@ -18,7 +17,6 @@ from analysis.statistics.least_squares import damped_least_squares
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
-
 
 SLOPE_PENALTY = 4.0
 """The factor by which a slope is drawn to 0 more than a level."""
@@ -43,11 +41,9 @@ class EffectGroup:
     """A property that placements may have in common."""
 
     keys: Callable[[Placement], Iterable[Hashable]]
-    """The values that a placement has in it; most have one."""
     penalty: float = 1.0
     """The examples at which an effect is half of what they say."""
     slopes: tuple[str, ...] = ()
-    """Numbers on which the effect of a value depends."""
 
 
 _OF_CONFIGURATION: Mapping[str, EffectGroup] = {

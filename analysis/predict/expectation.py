@@ -1,14 +1,8 @@
 """Expected values of placements by physics and effects, before trees correct them.
 
-Physics is the time, memory or energy that counted work takes at a device's peaks: a sum of terms
-with coefficients that are fitted and never negative. For times it is the roofline of Williams,
-Waterman and Patterson (2009) with a sum in the place of the maximum: what a model computes and what
-it moves overlap little, since its layers come one after the other.
-
-Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
-that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
-kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
-on another best: decision 0031 has what else was tried.
+Physics is what counted work takes at a device's peaks: the roofline of Williams, Waterman and
+Patterson (2009) with a sum in the place of the maximum, since layers overlap little. The speed of a
+device is a weighted geometric mean of its peaks: decision 0031 has what else was tried.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +21,7 @@ BALANCE = 40.0
 _ARITHMETIC_SHARE = 0.38
 """The weight of arithmetic in the speed of a device; the rest is memory's."""
 LEAST_OF_PART = 30
-"""Examples of a part from which on it has coefficients of its own."""
 LEAST_SIZES = 8
-"""Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
 """The least part of the base that a term has where examples have it: none of these is zero."""
 _EFFECTS_OF: dict[Novelty, EffectSet] = {
@@ -48,14 +40,12 @@ class PhysicalTerms:
     values: ValueTable
     """Seconds at the peaks, or bytes; (n, k)."""
     kinds: tuple[tuple[str, str], ...]
-    """Fine parts with the parts around them."""
     kind: Places
 
     def at(self, rows: Places) -> "PhysicalTerms":
         return replace(self, values=self.values[rows], kind=self.kind[rows])
 
     def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
-        """Each part with enough placements, and these; fine ones by 0, those around them by 1."""
         places: dict[str, list[int]] = {}
         for row, kind in enumerate(self.kind.tolist()):
             places.setdefault(self.kinds[kind][fineness], []).append(row)

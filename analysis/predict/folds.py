@@ -16,7 +16,6 @@ them hidden they would be a tenth too large."""
 _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
-"""The parts of the largest size of a series up to which its sizes are known."""
 GroupKey: TypeAlias = Callable[[Placement], Hashable]
 _NEIGHBOURS: Mapping[Novelty, GroupKey] = {
     "shape": HIDDEN["range"],
@@ -37,8 +36,16 @@ class Fold:
 
 
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
+    if novelty == "range":
+        every = [*_cuts(placements)]
+    else:
+        numbers = np.array(_numbers(placements, novelty))
+        always = np.zeros(len(placements), dtype=bool)
+        if novelty == "run":
+            always[_single_runs(placements)] = True
+        every = [(numbers != one) | always for one in range(max(numbers, default=-1) + 1)]
     folds = []
-    for known in _known(placements, novelty):
+    for known in every:
         is_asked = asked([placements[row] for row in np.flatnonzero(known).tolist()], novelty)
         hidden = [row for row in np.flatnonzero(~known).tolist() if is_asked(placements[row])]
         if hidden:
@@ -47,24 +54,8 @@ def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
     return folds
 
 
-def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags]:
-    if novelty == "range":
-        yield from _cuts(placements)
-        return
-    numbers = np.array(_numbers(placements, novelty))
-    always = np.zeros(len(placements), dtype=bool)
-    if novelty == "run":
-        always[_single_runs(placements)] = True
-    for number in range(max(numbers, default=-1) + 1):
-        yield (numbers != number) | always
-
-
 def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
-    """The number of the fold that hides each example.
-
-    A model is hidden on one of its devices after the other, so that as many are known as to a
-    question.
-    """
+    """The number of the fold that hides each example: a model's devices follow each other."""
     keys = [HIDDEN[novelty](placement) for placement in placements]
     if novelty == "device":
         order = _order(keys)

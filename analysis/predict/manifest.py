@@ -23,7 +23,6 @@ from runner.contract.errors import DamagedFile, StoreError
 if TYPE_CHECKING:
     from analysis.predict.trials import AnsweredQuestion, NoveltyTrial
 
-
 ARTEFACT_VERSION = 4
 """Raised with every change of a predictor's files that older programs would misread."""
 MANIFEST_NAME = "predictor.json"
@@ -32,7 +31,6 @@ Sources: TypeAlias = Literal["ours", "all"]
 ReadFile: TypeAlias = Callable[[str], str]
 """Gives the text of a file of this name; it raises `OSError` or `DamagedFile`."""
 Refuse: TypeAlias = Callable[[str], StoreError]
-"""Makes the error that says what is wrong."""
 OTHER_VERSION = "it is of another version of AccelMatrix"
 
 
@@ -50,7 +48,6 @@ class TargetFacts(Frozen):
 
     examples: dict[str, NonNegativeInt]
     errors: dict[str, NoveltyErrors]
-    """By novelty, as far as examples tell them."""
 
 
 class TrainingOrigin(Frozen):

@@ -23,7 +23,6 @@ version, or at larger sizes alone, which tell little of calls that take the time
 the device alone. `device`: nothing on the device.
 """
 NOVELTIES: tuple[Novelty, ...] = get_args(Novelty)
-"""From what is known best to what is known least."""
 ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
 """Novelties without trees of their own, with the one whose trees answer them."""
 INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
@@ -52,9 +51,7 @@ _USUAL_PART = 4.0
 _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
 AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
-"""Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
 _UNSEEN: frozenset[Novelty] = frozenset({"model", "line", "family"})
-"""Novelties of a model that was measured nowhere, on a device that is known."""
 _SPARSE = 1.1
 """The factor of an interval's width from which on a device has few models."""
 _BEYOND = 1.02
@@ -98,10 +95,7 @@ class Seen:
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
     def trees_share(self, device: str) -> float:
-        """The part of the trees' answer that counts on a device.
-
-        Trees learn mostly from devices with many examples, so it is less where there are few.
-        """
+        """The trees' share of an answer: less on a device whose few examples taught them little."""
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
 
@@ -118,10 +112,7 @@ class Seen:
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
 
     def sparse_words(self, placement: Placement, novelty: Novelty) -> tuple[str, ...]:
-        """A sentence about a model that was measured nowhere, on a device with few models.
-
-        Errors are calibrated on models that one hides, or on devices, and not on both at once.
-        """
+        """A sentence on an unseen model on a device with few: no errors are calibrated on both."""
         device = placement.device.key
         if novelty not in _UNSEEN or device not in self._sparse:
             return ()
@@ -174,7 +165,6 @@ def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:
-    """The least and the most arithmetic of each model in each configuration, FLOP."""
     flops: dict[Hashable, list[float]] = {}
     for placement in placements:
         flops.setdefault(HIDDEN["range"](placement), []).append(placement.counts.flops)

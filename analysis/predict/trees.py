@@ -75,10 +75,7 @@ class Trees:
 
 
 def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = None) -> Trees:
-    """Trees that learn y from a table; (n, k) and (n,).
-
-    Examples of a group, such as a model or a family, are alike, so that few groups bear few leaves.
-    """
+    """Trees that learn y; (n, k) and (n,). Few groups of like examples bear few leaves."""
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
     settings = {  # LightGBM's defaults ruin fits of a few hundred examples
         "objective": "regression_l1",
@@ -126,15 +123,13 @@ class TreeColumns:
         On a device that nobody measured they tell nothing of the device: trees would answer as if
         it were the one that is most like it.
         """
-        columns = [features(placements), self._words(placements), expected.contributions]
-        return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
-
-    def _words(self, placements: Sequence[Placement]) -> ValueTable:
         numbers: dict[str, int] = {}
         same = [numbers.setdefault(one.model, len(numbers)) for one in placements]
         held = [{*words_of(model)} for model in numbers]
-        table = [[word in of for word in self.words] for of in held]
-        return np.array(table, dtype=np.float64).reshape(len(held), -1)[same]
+        has_word = np.array([[word in of for word in self.words] for of in held], dtype=np.float64)
+        words = has_word.reshape(len(held), -1)[same]
+        columns = [features(placements), words, expected.contributions]
+        return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
 
 
 def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:

@@ -85,10 +85,7 @@ def key_of_cell(cell: Cell) -> CellKey:
 
 
 def key_of_facts(facts: Mapping[str, Any]) -> CellKey:
-    """The same of a result, from its columns; `asked_threads` are those that its cell names.
-
-    Imported files that tell neither mode nor scenario mean forward passes, one after the other.
-    """
+    """The same of a result; imported files without mode or scenario mean plain forward passes."""
     names = (ASKED_THREADS if name == "threads" else name for name in AXIS_NAMES)
     return tuple(facts[name] or _UNSAID.get(name) for name in names)
 
@@ -155,9 +152,8 @@ class Figure:
 def told_apart(one: Figure, other: Figure) -> bool | None:
     """True if two figures differ by more than what is not known of them; None if nothing tells.
 
-    Two measured ones differ where `shows_difference` says so. Beside a prediction the interval of
-    their ratio must leave out 1. An extrapolation differs from nothing, and so does a measurement
-    of grade D.
+    Beside a prediction the interval of their ratio must leave out 1. An extrapolation differs from
+    nothing, and so does a measurement of grade D.
     """
     if one.outside or other.outside:
         return False

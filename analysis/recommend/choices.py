@@ -145,8 +145,18 @@ def _choice(
     ranked = [one for one in candidates if isinstance(one, RankedCandidate)]
     left_out = [one for one in candidates if isinstance(one, LeftOutCandidate)]
     if requirements.largest_batch:
-        ranked, smaller = _of_largest_batch(ranked)
-        left_out += smaller
+        largest: dict[tuple[str, ...], int] = {}
+        for one in ranked:
+            path = path_of(one.candidate)
+            largest[path] = max(largest.get(path, 0), one.candidate.cell.batch_size)
+        every, ranked = ranked, []
+        for one in every:
+            batch = largest[path_of(one.candidate)]
+            if one.candidate.cell.batch_size == batch:
+                ranked.append(one)
+            else:
+                reason = Objection("smaller", f"batch {batch} fits too")
+                left_out.append(LeftOutCandidate(one.candidate, reason))
     # Joules of most candidates hold the same; those of another scope are not compared with them.
     counts = Counter(one.figure.scope for one in ranked)
     usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
@@ -157,25 +167,6 @@ def _choice(
     alike = [one for one in ranked if one.figure.scope == usual]
     ranking = rank_candidates(alike, more_is_better=requirements.objective.more_is_better)
     return Choice(question, ranking, tuple(left_out))
-
-
-def _of_largest_batch(
-    candidates: Sequence[RankedCandidate],
-) -> tuple[list[RankedCandidate], list[LeftOutCandidate]]:
-    """The candidates with the largest batch of each path, and the others."""
-    largest: dict[tuple[str, ...], int] = {}
-    for one in candidates:
-        path = path_of(one.candidate)
-        largest[path] = max(largest.get(path, 0), one.candidate.cell.batch_size)
-    kept, smaller = list[RankedCandidate](), list[LeftOutCandidate]()
-    for one in candidates:
-        batch = largest[path_of(one.candidate)]
-        if one.candidate.cell.batch_size == batch:
-            kept.append(one)
-        else:
-            reason = Objection("smaller", f"batch {batch} fits too")
-            smaller.append(LeftOutCandidate(one.candidate, reason))
-    return kept, smaller
 
 
 def objection_by_level(

@@ -65,11 +65,7 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
 def objection_by_memory(
     cell: Cell, limit_bytes: int | None, results: Sequence[MemoryResult], predicted: Figure | None
 ) -> Objection | None:
-    """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
-
-    Without a limit only what ran out of memory speaks against it. Results are of the same model on
-    the same machine.
-    """
+    """The objection to a cell; None if it fits with 95 %, was measured to fit, or has no limit."""
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
     if not limit_bytes:

@@ -121,11 +121,14 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
     per_factor = _RESAMPLES // len(factors)
     for factor in factors:
         limit_ns = level.limit_s * 1e9 / factor
-        launches = [_Launch.of(launch, limit_ns) for launch in durations.launches if launch]
-        if not any(launch.beyond for launch in launches):
+        launches = [_launch(launch, limit_ns) for launch in durations.launches if launch]
+        if not any(launch.sums[launch.size] for launch in launches):
             kept += per_factor
             continue
-        blocks = _block_length(durations.effective, count, len(launches))
+        # Blocks are as long as durations depend, and so few that resampling is quick.
+        dependent = count / durations.effective if durations.effective else 1.0
+        length = math.ceil(max(dependent, count / _MOST_BLOCKS, 1.0))
+        blocks = min(max(1, count // len(launches)), length)
         kept += sum(_keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor))
     share = kept / (per_factor * len(factors))
     return SloChance(share, f"{count:,} durations", durations.percentile_s)
@@ -137,22 +140,10 @@ class _Launch:
     sums: Sequence[int]
     """The number of durations beyond the limit among the first ones, twice round."""
 
-    @classmethod
-    def of(cls, durations: Sequence[int], limit_ns: float) -> "_Launch":
-        beyond = [duration > limit_ns for duration in durations]
-        return cls(len(beyond), [0, *accumulate(beyond + beyond)])
 
-    @property
-    def beyond(self) -> int:
-        return self.sums[self.size]
-
-
-def _block_length(effective: float | None, count: int, launches: int) -> int:
-    """The length of blocks: as long as durations depend, and few enough of them to be quick."""
-    dependent = count / effective if effective else 1.0
-    quick = count / _MOST_BLOCKS
-    longest = max(1, count // launches)
-    return min(longest, math.ceil(max(dependent, quick, 1.0)))
+def _launch(durations: Sequence[int], limit_ns: float) -> _Launch:
+    beyond = [duration > limit_ns for duration in durations]
+    return _Launch(len(beyond), [0, *accumulate(beyond + beyond)])
 
 
 def _keeps(launches: Sequence[_Launch], block: int, fraction: float, chance: random.Random) -> bool:

@@ -33,7 +33,6 @@ class DeviceRequest:
     """True asks for all NVIDIA GPUs, or for the one that the user chose, which alone is visible."""
     nodes: tuple[str, ...] = ()
     optional_nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets where the host has them."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,7 @@ class Simulator:
     """Globs of device nodes: on Linux it stands in where there is none of these. Without any it
     stands in everywhere."""
     choice: str | None = None
-    """The word by which a user chooses to time it; None if nobody can."""
     word: str = "simulator"
-    """The word that stands behind its backend on a screen."""
 
     def stands_in(
         self, system: str, instruction_set: str, nodes: Callable[[str], list[str]]
@@ -97,9 +94,7 @@ class BackendSpec:
     operations_per_second: float
     """A modest speed for estimates, floating-point operations per second."""
     precisions: tuple[Precision, ...] = ("fp32",)
-    """Precisions that `bench --backend available` measures where none is named."""
     batch_sizes: tuple[int, ...] = (1, 8)
-    """Batch sizes that it measures where none is named."""
     support_class: SupportClass | None = None
     """1 measured in CI, 2 measured by hand, 3 built but never measured; None: not built yet."""
     measured_by_hand: HandMeasurement | None = None
@@ -109,7 +104,6 @@ class BackendSpec:
     """The packages of its local processes; None if there is nothing to check. Backends that
     execute prepared graphs need the stack of `cpu` too, which exports them."""
     systems: tuple[str, ...] = ()
-    """Values of `sys.platform` that the backend exists on; empty for all."""
     simulator: Simulator | None = None
     host_memory: bool = False
     """True if models lie in the host's memory; of an accelerator's the host knows nothing."""
@@ -134,7 +128,6 @@ def _of_make(extra: str, package: str) -> Stack:
 
 
 _BROWSER = _of_make("browser", "playwright")
-
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
     "cpu": BackendSpec(
@@ -263,7 +256,6 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
 
 
 def real_backends() -> tuple[Backend, ...]:
-    """Every backend but the fake one, which exists for tests."""
     return tuple(backend for backend in CATALOGUE if backend != "fake")
 
 

@@ -63,7 +63,6 @@ def host_facts() -> Mapping[str, object]:
 
 
 def default_memory_bytes(total_bytes: int) -> int:
-    """Memory of a job without a limit: all but a margin that keeps the host alive."""
     margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
     return max(total_bytes - margin, total_bytes // 2)
 
@@ -107,7 +106,6 @@ def why_not_system(
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
 ) -> Reason | None:
-    """The reason why the backend can't be on this system, whatever is installed; None if it can."""
     spec = catalogue[backend]
     if not spec.systems or system in spec.systems:
         return None

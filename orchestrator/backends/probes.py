@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 from runner.contract.processes import python_environment
 
 X86_INSTRUCTION_SETS = frozenset({"x86_64", "AMD64"})
-"""Instruction sets, as Linux and Windows name them, of Intel's and AMD's processors."""
 
 HTP_NODES = (
     "/dev/fastrpc-cdsp",
@@ -196,7 +195,6 @@ def probe_openvino(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
 
 
 def probe_qnn(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
-    """Qualcomm's HTP, or its simulator on x86."""
     if host.machine in X86_INSTRUCTION_SETS:
         message = "the HTP simulator, which tells what is correct and never what is fast"
         yield Need("device", ok=True, message=message)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from orchestrator.fleet.dispatch import Dispatcher, Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.planning.memory import shortage
-from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, PlannedCell, planned_jobs
 from runner.contract.cell import Cell
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.verdict import Status

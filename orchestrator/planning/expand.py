@@ -21,7 +21,6 @@ _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _values = itemgetter(*AXIS_NAMES)
 Item = TypeVar("Item")
 _Point = tuple[Any, ...]
-"""A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
 """A model's sizes where a matrix names none; null on an axis that it does not have."""
 
@@ -33,13 +32,11 @@ class Expansion:
     cells: tuple[tuple[Cell, Reason | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
-    """Sentences about folders that were taken, and combinations that are no cell of their own."""
 
 
 PlanningProgress = Callable[[str, int, int], None]
 """Hears of the work, of how much of it is done, and of how much there is."""
 _STRIDE = 1 << 14
-"""Steps between two calls of it."""
 
 
 def unheard(work: str, done: int, total: int) -> None:
@@ -79,7 +76,11 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
     notes = (*matrix.notes, *tally.notes(), *excludes, *tally.unused(matrix))
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
-    cells = tuple(_cell(point, matrix) for point in waiting)
+    unchecked = (
+        Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
+        for point in waiting  # the matrix has checked their values
+    )
+    cells = tuple((cell, why_not(cell, matrix.models[cell.model])) for cell in unchecked)
     _refuse_shared_ids((cell for cell, _ in cells), matrix)
     return Expansion(cells, notes)
 
@@ -112,7 +113,6 @@ def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
 def _request(
     combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
 ) -> dict[AxisName, Any]:
-    """The values that a combination asks for, defaults filled in."""
     if "model" not in combination:
         raise MatrixError(
             f"{matrix.source}: the combination {{{_named(combination)}}} names no model",
@@ -137,15 +137,12 @@ _conditional = itemgetter(*(position for position, _ in _CONDITIONAL))
 def _point(
     request: Mapping[AxisName, Any], values: _Point, sizes: _Sizes, present: set[AxisName]
 ) -> _Point:
-    """The cell that is asked for, without the axes it does not have; adds the others to `present`.
-
-    The rate of a search is left out too: the cell knows it by its `slo_ms`.
-    """
+    """The cell without the axes that it lacks; adds the others to `present`."""
     point = list(values)
     for position, axis in _CONDITIONAL:
         if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
             present.add(axis.name)
-            if point[position] == FIND_PEAK:
+            if point[position] == FIND_PEAK:  # the cell knows it by its `slo_ms`
                 point[position] = None
         else:
             point[position] = axis.otherwise
@@ -154,12 +151,6 @@ def _point(
 
 _FIELDS: set[str] = set(AXIS_NAMES)
 """Shared by all cells, which saves half of their memory."""
-
-
-def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, Reason | None]:
-    """The cell and the reason if it cannot run; the matrix has checked its values."""
-    cell = Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
-    return cell, why_not(cell, matrix.models[cell.model])
 
 
 @dataclass
@@ -189,7 +180,6 @@ class _Tally:
         self._differing.setdefault(model, set()).update(differing)
 
     def take_points(self) -> list[_Point]:
-        """Every cell's values once, in their order; they are forgotten here."""
         points = list(self._requests)
         self._requests.clear()
         return points
@@ -200,7 +190,9 @@ class _Tally:
             became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
             differing = self._differing[model]
             reasons = [axis.merges for axis in AXES if axis.merges and axis.name in differing]
-            yield f"{model}: {became}, because {_listing(reasons or ['some name the same cell'])}"
+            *most, last = reasons or ["some name the same cell"]
+            because = f"{', '.join(most)} and {last}" if most else last
+            yield f"{model}: {became}, because {because}"
 
     def unused(self, matrix: Matrix) -> Iterator[str]:
         parts: tuple[Mapping[AxisName, object], ...] = (*matrix.products(), *matrix.include)
@@ -212,11 +204,6 @@ class _Tally:
 
 def _named(entry: Mapping[AxisName, Any]) -> str:
     return ", ".join(f"{axis}: {value}" for axis, value in entry.items())
-
-
-def _listing(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
@@ -256,7 +243,6 @@ def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
 
 
 def _meant(globs: Sequence[str], cells: Sequence[Cell]) -> list[str]:
-    """Globs and words that keep a cell, for those that keep none."""
     ids = [cell.id for cell in cells]
     names = ("backend", "runtime", "model", "precision", "mode", "scenario")
     parts = {str(getattr(cell, name)) for cell in cells for name in names}

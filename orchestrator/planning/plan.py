@@ -1,7 +1,8 @@
-"""The plan: every cell with a decision and its reason."""
+"""The plan: every cell with a decision and its reason; and its jobs, in an order against drift."""
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -229,3 +230,62 @@ def _cut(
             yield entry
     if limit is not None and running > limit:
         notes.append(f"--limit {limit:,} leaves out {running - limit:,} of {running:,} cells")
+
+
+class JobPlan(Frozen):
+    """The cells that one launch of the runner executes."""
+
+    id: str
+    round: int
+    model: ModelSpec
+    cells: tuple[Cell, ...]
+    measure: Measure
+    limits: Limits
+    estimate_s: float
+    """Seconds the launch may take, start and loading included."""
+
+
+def schedule(plan: Plan, seed: int) -> Iterator[JobPlan]:
+    """The launches that cells may take, round after round, as many as each can have at most.
+
+    The seed alone decides about the random order of each round's jobs and cells. It is drawn over
+    the whole plan, so what a resumed run has left comes in the same order.
+    """
+    rounds = max((measure.most_rounds for measure in plan.measure.values()), default=1)
+    by_id = {entry.cell.id: entry.cell for entry in plan.entries}
+    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    for round_ in range(1, rounds + 1):
+        order = sorted(by_id)
+        chance.shuffle(order)
+        yield from _round(plan, [by_id[name] for name in order], round_)
+
+
+def planned_jobs(plan: Plan) -> list[JobPlan]:
+    """Each job once, by id, with the estimate of its fewest launches, which are alike."""
+    order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
+    jobs = [
+        job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
+        for job in _round(plan, order, 1)
+    ]
+    return sorted(jobs, key=lambda job: job.id)
+
+
+def _round(plan: Plan, order: Sequence[Cell], round_: int) -> Iterator[JobPlan]:
+    due = {entry.cell.id: entry for entry in plan.with_decision("run")}
+    groups: dict[str, list[Cell]] = {}
+    for cell in order:
+        groups.setdefault(cell.job_id, []).append(cell)
+    for name, cells in groups.items():
+        measure = plan.measure[cells[0].backend]
+        entries = [due[cell.id] for cell in cells if cell.id in due]
+        if entries and round_ <= measure.most_rounds:
+            seconds = sum(entry.estimate_s for entry in entries) / measure.rounds
+            yield JobPlan(
+                id=name,
+                round=round_,
+                model=plan.models[cells[0].model],
+                cells=tuple(entry.cell for entry in entries),
+                measure=measure,
+                limits=plan.limits[cells[0].backend],
+                estimate_s=seconds + max(entry.launch_s for entry in entries),
+            )

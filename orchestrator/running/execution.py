@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
-from orchestrator.planning.schedule import JobPlan, schedule
+from orchestrator.planning.plan import JobPlan, schedule
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified

@@ -9,8 +9,7 @@ from typing import Self
 
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, planned_jobs
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
 from orchestrator.running.execution import (
     DueLaunch,

@@ -47,9 +47,7 @@ class PageGraph:
 
 PAGE_FOLDER = Path(__file__).with_name("page")
 REPORT_STYLE = Path(str(pages.__file__)).with_name("page.css")
-"""The style of reports, which the page has too."""
 _SHARED_SCRIPTS = ("arrays.mjs", "devices.mjs", "queries.mjs", "sessions.mjs")
-"""Scripts of the runner's page that this one uses too."""
 _CHOICES = "choices.json"
 _SIZES = ("batch_size", "sequence_length", "image_size", "audio_seconds")
 
@@ -112,8 +110,13 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
         "bytes": sum(part.size_bytes for part in graph.graph.parts.values()),
         "parameters": graph.graph.parameters,
         "parts": [
-            _part(str(name), part.files(graph.folder), addresses)
+            {
+                "name": str(name),
+                "url": addresses[file],
+                "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
+            }
             for name, part in graph.graph.parts.items()
+            for file, *weights in [part.files(graph.folder)]
         ],
         "inputs": [
             {
@@ -124,13 +127,4 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
             }
             for tensor in graph.inputs
         ],
-    }
-
-
-def _part(name: str, files: Sequence[Path], addresses: Mapping[Path, str]) -> dict[str, Any]:
-    file, *weights = files
-    return {
-        "name": name,
-        "url": addresses[file],
-        "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
     }

@@ -31,54 +31,38 @@ _OPENSSL_S = 30
 _WITHOUT = "`--host 127.0.0.1` needs no certificate, for a browser on this machine"
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A certificate, and what a server presents it with."""
-
-    context: ssl.SSLContext
-    fingerprint: str
-    """SHA-256 of the certificate, in pairs of hexadecimal digits as browsers show it."""
-
-
 @contextmanager
-def new_certificate(host: str) -> Iterator[Certificate]:
-    """A certificate for that address or name; its private key is removed in the end."""
+def new_certificate(host: str) -> Iterator[tuple[ssl.SSLContext, str]]:
+    """A certificate, and its SHA-256 as browsers show it; its key is removed in the end."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)
     with TemporaryDirectory(prefix="accelmatrix-") as folder:
         key, file = Path(folder, "key.pem"), Path(folder, "certificate.pem")
-        _make(openssl, host, key, file)
+        try:
+            subject = f"IP:{ipaddress.ip_address(host)}"
+        except ValueError:
+            subject = f"DNS:{host}"
+        command = [
+            *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt"),
+            *("ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days", str(_DAYS)),
+            *("-subj", "/CN=AccelMatrix", "-addext", f"subjectAltName={subject}"),
+            *("-addext", "extendedKeyUsage=serverAuth", "-keyout", str(key), "-out", str(file)),
+        ]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = str(error)
+            if isinstance(error, subprocess.CalledProcessError):
+                lines = error.stderr.decode(errors="replace").strip().splitlines()
+                reason = lines[-1] if lines else "no reason given"
+            message = f"--host {host}: openssl makes no certificate: {reason}"
+            raise UsageError(message, hint=_WITHOUT) from error
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(file, key)
-        yield Certificate(context, fingerprint_of(file.read_text("ascii")))
-
-
-def fingerprint_of(certificate: str) -> str:
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).digest().hex(":").upper()
-
-
-def _make(openssl: str, host: str, key: Path, file: Path) -> None:
-    try:
-        subject = f"IP:{ipaddress.ip_address(host)}"
-    except ValueError:
-        subject = f"DNS:{host}"
-    command = [
-        *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-        *("-nodes", "-sha256", "-days", str(_DAYS), "-subj", "/CN=AccelMatrix"),
-        *("-addext", f"subjectAltName={subject}", "-addext", "extendedKeyUsage=serverAuth"),
-        *("-keyout", str(key), "-out", str(file)),
-    ]
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
-    except (OSError, subprocess.SubprocessError) as error:
-        reason = str(error)
-        if isinstance(error, subprocess.CalledProcessError):
-            lines = error.stderr.decode(errors="replace").strip().splitlines()
-            reason = lines[-1] if lines else "no reason given"
-        message = f"--host {host}: openssl makes no certificate: {reason}"
-        raise UsageError(message, hint=_WITHOUT) from error
+        certificate = ssl.PEM_cert_to_DER_cert(file.read_text("ascii"))
+        yield context, hashlib.sha256(certificate).digest().hex(":").upper()
 
 
 LOOPBACK = "127.0.0.1"
@@ -119,16 +103,14 @@ def serving(
     """
     loopback = _is_loopback(host)
     with nullcontext() if loopback else new_certificate(host) as certificate:
-        token = secrets.token_urlsafe(16)
-        server = _listen(host, port, token, content, certificate)
+        context, fingerprint = certificate or (None, None)
+        server = _listen(host, port, content, context)
         thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True)
         thread.start()
         scheme, name = ("http" if loopback else "https"), f"[{host}]" if ":" in host else host
         try:
-            yield Serving(
-                f"{scheme}://{name}:{server.server_port}/{token}/",
-                certificate.fingerprint if certificate else None,
-            )
+            url = f"{scheme}://{name}:{server.server_port}/{server.token}/"
+            yield Serving(url, fingerprint)
         finally:
             server.shutdown()
             server.server_close()
@@ -148,11 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(
-    host: str,
-    port: int,
-    token: str,
-    content: Mapping[str, ServedContent],
-    certificate: Certificate | None,
+    host: str, port: int, content: Mapping[str, ServedContent], context: ssl.SSLContext | None
 ) -> "_Server":
     kind = _Server6 if ":" in host else _Server
     try:
@@ -160,9 +138,9 @@ def _listen(
     except (OSError, OverflowError, gaierror) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host} --port {port}: {reason}", hint=_EXAMPLE) from error
-    server.token, server.content = token, content
-    if certificate is not None:
-        server.socket = certificate.context.wrap_socket(
+    server.token, server.content = secrets.token_urlsafe(16), content
+    if context is not None:
+        server.socket = context.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
     return server

@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,7 +12,6 @@ from analysis.predict.examples.machines import MachinePeaks, machine_peaks
 from analysis.predict.examples.placements import (
     PREDICTED_MODES,
     PREDICTION_TARGETS,
-    Counts,
     ExampleRows,
     Placement,
     architecture_in,
@@ -40,14 +38,8 @@ _AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
 _BATCH, *_LENGTHS, _NEW_TOKENS = SIZE_AXES
 """The sizes of a sample stand between the number of samples and that of tokens to generate."""
 _FACTS = (
-    *_AXES,
-    "result_id",
-    "source",
-    "model_id",
-    "hardware",
-    "hardware_id",
-    "threads",
-    "parameters",
+    *(*_AXES, "result_id", "source", "model_id"),
+    *("hardware", "hardware_id", "threads", "parameters"),
 )
 _VALUES = (
     *("throughput", "latency_median_s", "latency_mean_s", "memory_peak_bytes"),
@@ -56,7 +48,6 @@ _VALUES = (
 _MODES = ", ".join(map(text, PREDICTED_MODES))
 _VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
 _LIBRARIES = {"torch_compile": "torch"}
-"""The library of a runtime that has another name."""
 CountsOf = Callable[[ModelSpec], Polynomials | None]
 """Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
 _OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
@@ -68,18 +59,16 @@ _MOST_NAMED = 500
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from, without simulated ones.
-
-    A file that lacks the work of a model gets it from another one of the same model and size.
-    """
+    """The results that predictors learn from; those of one model and size share counted work."""
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
-    reading = _Reading(machine_peaks(source), models, polynomials)
+    peaks = machine_peaks(source)
     results = [*_results(source, imported=imported)]
     samples = {_sample_key(row): work for row in results if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
     for row in results:
-        placement = reading.placement(row, samples.get(_sample_key(row)))
+        sample, model = samples.get(_sample_key(row)), row["model_id"] or ""
+        placement = _placement(row, sample, peaks, models.get(model), polynomials.get(model))
         if isinstance(placement, str):
             left_out[placement] += 1
         else:
@@ -88,50 +77,42 @@ def example_rows(
     return ExampleRows(rows, placements, left_out)
 
 
-@dataclass(frozen=True)
-class _Reading:
-    peaks: MachinePeaks
-    models: Mapping[str, ModelSpec]
-    polynomials: Mapping[str, Polynomials | None]
-
-    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement | str:
-        """The placement of a result; the reason where no example can be made of it."""
-        precision, backend = row["precision"], row["backend"]
-        if not (precision and backend and row["runtime"] and row["hardware"]):
-            return "the file tells no device, backend, runtime or precision"
-        model = self.models.get(row["model_id"] or "")
-        counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
-        if counts is None:
-            return "nobody counted the model's work"
-        device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)
-        if device is None:
-            return "nobody knows the device's peaks"
-        name = plain_name(row["model"])
-        return Placement(
-            model=name,
-            architecture=architecture_in(model.config) if model else architecture_of(name),
-            device=device,
-            backend=backend,
-            runtime=row["runtime"],
-            precision=precision,
-            mode=row["mode"] or "inference",
-            software=_software(row),
-            batch_size=row[_BATCH],
-            length=next((row[name] for name in _LENGTHS if row[name]), None),
-            new_tokens=row[_NEW_TOKENS],
-            threads=row["threads"],
-            counts=counts,
-        )
-
-    def _counts(self, row: Mapping[str, Any], model: ModelSpec | None) -> Counts | None:
-        cell = cell_of(row)
-        polynomials = self.polynomials.get(row["model_id"] or "")
-        if model is None or cell is None or polynomials is None:
-            return None
-        try:
-            return counts_of_cell(model, cell, polynomials)
-        except Unsupported:
-            return None
+def _placement(
+    row: Mapping[str, Any],
+    sample: SampleWork | None,
+    peaks: MachinePeaks,
+    model: ModelSpec | None,
+    polynomials: Polynomials | None,
+) -> Placement | str:
+    """The placement of a result; the reason where no example can be made of it."""
+    precision, backend = row["precision"], row["backend"]
+    if not (precision and backend and row["runtime"] and row["hardware"]):
+        return "the file tells no device, backend, runtime or precision"
+    counts = counts_of_sample(row, sample) if sample else None
+    if not sample and model and polynomials is not None and (cell := cell_of(row)):
+        with suppress(Unsupported):
+            counts = counts_of_cell(model, cell, polynomials)
+    if counts is None:
+        return "nobody counted the model's work"
+    device = peaks.device(row["hardware"], row["hardware_id"], backend, precision)
+    if device is None:
+        return "nobody knows the device's peaks"
+    name = plain_name(row["model"])
+    return Placement(
+        model=name,
+        architecture=architecture_in(model.config) if model else architecture_of(name),
+        device=device,
+        backend=backend,
+        runtime=row["runtime"],
+        precision=precision,
+        mode=row["mode"] or "inference",
+        software=_software(row),
+        batch_size=row[_BATCH],
+        length=next((row[name] for name in _LENGTHS if row[name]), None),
+        new_tokens=row[_NEW_TOKENS],
+        threads=row["threads"],
+        counts=counts,
+    )
 
 
 def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]:

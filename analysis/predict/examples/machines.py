@@ -24,7 +24,6 @@ _RATES: Mapping[str, tuple[str, ...]] = {
     "bf16": ("bf16_tflops", "fp16_tflops", "fp32_tflops"),
     "int8": ("int8_tops", "fp16_tflops", "fp32_tflops"),
 }
-"""The rates that stand for a precision, the first that is known."""
 _SPELLINGS = {"amp": "fp16", "amp_bf16": "bf16", "float16": "fp16", "float32": "fp32"}
 TERA, GIGA, GIB = 1e12, 1e9, 2**30
 DEVICE_KINDS: Mapping[str, DeviceKind] = {
@@ -53,7 +52,6 @@ class NominalDevice(Frozen):
     memory_gib: PositiveFloat | None = None
     """Memory of an accelerator; null for processors."""
     power_w: PositiveFloat | None = None
-    """Power limit of the board, or of the package."""
     compute_units: PositiveInt | None = None
     """Multiprocessors, compute units, or cores."""
     clock_ghz: PositiveFloat | None = None
@@ -146,7 +144,6 @@ _VENDORS: Mapping[tuple[str, DeviceKind], tuple[str, ...]] = {
     ("Intel", "npu"): ("openvino",),
     ("Qualcomm", "npu"): ("qnn",),
 }
-"""Backends by the first word of a device's name, and its kind."""
 _ON_PROCESSORS = ("cpu", "openvino")
 _PRECISIONS: tuple[str, ...] = get_args(Precision)
 
@@ -159,16 +156,20 @@ def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine
         by_machine[placement.device.key].append(placement)
         if row["source"] in OWN_SOURCES:
             ours.add(placement.device.key)
-    peaks, memory = machine_peaks(source), _memory_bytes(source)
+    peaks = machine_peaks(source)
+    memory = source.arrow("""
+        SELECT hardware_id,
+            coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes
+        FROM benchmark_results r JOIN hardware_info h USING (hardware_id)
+        WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
+    """).to_pylist()
+    sizes = {row["hardware_id"]: row["bytes"] for row in memory}
     order = sorted(by_machine, key=lambda key: (key not in ours, -len(by_machine[key]), key))
-    return tuple(_measured(by_machine[key], peaks, memory) for key in order)
+    return tuple(_measured(by_machine[key], peaks, sizes.get(key)) for key in order)
 
 
 def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:
-    """A device on which nothing was measured, with the newest software of known machines.
-
-    None if no data sheet of it is known, however its name is spelt.
-    """
+    """A device that a data sheet describes, with the newest software of known machines."""
     nominal = nominal_device(name)
     if nominal is None:
         return None
@@ -201,7 +202,7 @@ def find_machine(name: str, machines: Sequence[KnownMachine]) -> KnownMachine | 
 
 
 def _measured(
-    placements: Sequence[Placement], peaks: MachinePeaks, memory: Mapping[str, int]
+    placements: Sequence[Placement], peaks: MachinePeaks, memory_bytes: int | None
 ) -> KnownMachine:
     device = placements[0].device
     nominal = nominal_device(device.name)
@@ -213,25 +214,21 @@ def _measured(
         if (known := peaks.device(device.name, machine, backends[0], precision)) is not None
     }
     threads = Counter(one.threads for one in placements if one.threads)
+    software: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for placement in placements:
+        software[placement.path][placement.software] += 1
     return KnownMachine(
         key=device.key,
         name=device.name,
         backends=backends,
         devices={**devices, **{one.precision: one.device for one in placements}},
-        software=_newest(placements),
+        software={
+            path: max(counts, key=lambda name: (_version(name), counts[name]))
+            for path, counts in software.items()
+        },
         threads=threads.most_common(1)[0][0] if threads else None,
-        memory_bytes=memory.get(device.key) or (nominal.memory_bytes if nominal else None),
+        memory_bytes=memory_bytes or (nominal.memory_bytes if nominal else None),
     )
-
-
-def _newest(placements: Iterable[Placement]) -> dict[tuple[str, str], str]:
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for placement in placements:
-        counts[placement.path][placement.software] += 1
-    return {
-        path: max(of_path, key=lambda software: (_version(software), of_path[software]))
-        for path, of_path in counts.items()
-    }
 
 
 def _newest_of_all(machines: Iterable[KnownMachine]) -> dict[tuple[str, str], str]:
@@ -245,13 +242,3 @@ def _newest_of_all(machines: Iterable[KnownMachine]) -> dict[tuple[str, str], st
 
 def _version(software: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", software.partition(" ")[0])))
-
-
-def _memory_bytes(source: ArrowSource) -> dict[str, int]:
-    rows = source.arrow("""
-        SELECT hardware_id,
-            coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes
-        FROM benchmark_results r JOIN hardware_info h USING (hardware_id)
-        WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
-    """).to_pylist()
-    return {row["hardware_id"]: row["bytes"] for row in rows if row["bytes"]}

@@ -98,7 +98,6 @@ class KnownMachine:
     """The backends that were measured on it; those that it could have where none was."""
     devices: Mapping[str, Device]
     software: Pairs[tuple[str, str], str]
-    """The newest software of each backend and runtime on it."""
     threads: int | None
     memory_bytes: int | None = None
 
@@ -163,7 +162,6 @@ class Target:
 
     name: str
     column: str
-    """The column of records, in base units."""
     quantity: Quantity
     label: str
     unit: str

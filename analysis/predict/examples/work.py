@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.predict.examples.placements import Counts, architecture_in
 from runner.contract.cell import Cell
@@ -23,10 +23,8 @@ _LAYERS = (
     *("num_decoder_layers", "vision_layers"),
 )
 _STAGES = ("depths", "layers")
-"""Lists with the number of layers of each stage."""
 _BYTES = {"fp32": 4, "float32": 4}
 _OTHER_BYTES = 2
-"""Bytes of a number in a foreign precision that is not fp32."""
 _IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
 _GIGA, _MEGA = 1e9, 1e6
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "embed_dim")
@@ -38,11 +36,7 @@ _UNSCALED = ("outputs",)
 def counts_of_cell(
     model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
 ) -> Counts | None:
-    """The counted work of one iteration of the cell; None where nobody counted the model.
-
-    Polynomials are those of a job; without them those of the catalogue. Raises Unsupported for a
-    size that the model doesn't take.
-    """
+    """The counted work of an iteration, by a job's polynomials or the catalogue's; None without."""
     work = iteration_work(model, cell, polynomials)
     counts = counts_of(model, cell, polynomials)
     if work is None or counts is None or not work.whole.flops:
@@ -80,22 +74,18 @@ def _layers(config: Mapping[str, Any]) -> Iterator[float]:
             yield from _layers(part)
 
 
-@dataclass(frozen=True)
-class SampleWork:
-    """The work of one sample as a foreign file tells it."""
-
-    macs: float
-    activations: float
-    """Elements that products and convolutions put out."""
+SampleWork: TypeAlias = tuple[float, float]
+"""Multiply-accumulates of one sample, and elements that products and convolutions put out."""
 
 
 def told_work(row: Mapping[str, Any]) -> SampleWork | None:
     """The work of a sample as timm's files tell it, in 10⁹ and 10⁶; None where a row does not."""
     details = {name.rsplit("_", 1)[-1]: value for name, value in (row["details"] or ())}
-    macs, activations = _number(details.get("gmacs")), _number(details.get("macts"))
-    if not (macs and activations):
+    try:
+        macs, activations = float(details["gmacs"]), float(details["macts"])
+    except (KeyError, TypeError, ValueError):
         return None
-    return SampleWork(macs * _GIGA, activations * _MEGA)
+    return (macs * _GIGA, activations * _MEGA) if macs and activations else None
 
 
 def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | None:
@@ -103,13 +93,14 @@ def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | Non
     batch, parameters = row["batch_size"], row["parameters"]
     if not (batch and parameters):
         return None
+    macs, activations = sample
     size = _BYTES.get(row["precision"], _OTHER_BYTES)
     passes = TRAINING_PASSES if row["mode"] == "training" else 1
     pixels = _IMAGE_CHANNELS * (row["image_size"] or 0) ** 2
     return Counts(
-        flops=FLOPS_PER_MAC * sample.macs * batch * passes,
+        flops=FLOPS_PER_MAC * macs * batch * passes,
         traffic_bytes=parameters * size * passes + batch * pixels * _INPUT_BYTES,
-        activation_bytes=sample.activations * size * batch * passes,
+        activation_bytes=activations * size * batch * passes,
         weight_bytes=parameters * size,
         parameters=parameters,
     )
@@ -119,13 +110,6 @@ def cell_of(row: Mapping[str, Any]) -> Cell | None:
     names = [name for name in Cell.model_fields if name in row]
     try:
         return Cell.model_validate({name: row[name] for name in names})
-    except ValueError:
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text is not None else None
     except ValueError:
         return None
 
@@ -142,8 +126,7 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
     """The work of the counted model that is most like it; None where no one is of its kind.
 
     Products of matrices grow by layers times the square of their width, what they put out by layers
-    times the width. That is right for layers of one shape and a guess for others, so predictions
-    that rest on it are marked as extrapolations.
+    times the width: a guess where layers have other shapes, so that predictions of it are marked.
     """
     size, kind = _size(model.config), _kind(model)
     known = [
@@ -171,7 +154,6 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
 
 
 def _size(config: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The number of layers, and their width."""
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
     return (layers, width) if layers and width else None

@@ -15,7 +15,7 @@ from orchestrator.commands.measure.verify import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer

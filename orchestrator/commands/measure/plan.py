@@ -23,8 +23,7 @@ from orchestrator.commands.measure.pipelines.jobs import (
 )
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import KnownSpeeds, export_estimate
-from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done, planned_jobs
 from orchestrator.running.run_file import RunSource
 from orchestrator.screen.lines import print_line, print_note, stream_json
 from orchestrator.screen.tables import print_lines

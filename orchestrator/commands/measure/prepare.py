@@ -11,8 +11,7 @@ from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, planned_jobs
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.create import new_run_file, nothing_to_do, require_space

@@ -1,7 +1,7 @@
 """The cells that a question to a predictor is about, by options, ids or a matrix file."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,9 +23,7 @@ from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.launchers.base import Launcher
-    from orchestrator.planning.plan import Plan
     from orchestrator.running.observer import Observer
-
 
 _SIZES = "|".join(letter for letter, _ in SIZE_LETTERS)
 _ID = re.compile(
@@ -122,11 +120,7 @@ class ModelCounts:
 
 
 def counted_cells(possible: PossibleCells, results: Path, report: Notice) -> PossibleCells:
-    """The cells with the counted work of their models; a job counts those that nobody has counted.
-
-    Where that fails the work is taken from a counted model of the same architecture, with a
-    sentence that says so; where there is none the reason stands in the place of the count.
-    """
+    """The cells with counted work: a job counts what nobody has, else a like model's is a guess."""
     models = possible.models
     custom = {name: model for name, model in models.items() if not catalogued_polynomials(model)}
     if not custom:
@@ -170,13 +164,11 @@ def kept_polynomials(results: Path) -> Callable[[ModelSpec], Polynomials | None]
 def count_models(
     models: Mapping[str, ModelSpec], results: Path, launcher: "Launcher", observer: "Observer"
 ) -> Mapping[str, ModelCounts]:
-    """Count each model from its configuration in a job of its own, which takes some ten seconds.
-
-    This process holds the device of such jobs meanwhile.
-    """
+    """Count each model in a job of its own, some ten seconds long; its device is held meanwhile."""
     from orchestrator.backends.catalogue import CATALOGUE
+    from orchestrator.planning.plan import Plan, PlannedCell
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
-    from orchestrator.running.artifacts.work_counts import WorkCounts
+    from orchestrator.running.artifacts.work_counts import WorkCounts, counting_cell
     from orchestrator.running.create import new_run_file, require_space
     from orchestrator.running.execute_job import Availability, LaunchContext
     from orchestrator.running.folder import RunFolder
@@ -185,7 +177,16 @@ def count_models(
 
     require_space(results)
     options = RunOptions(launcher=launcher.name, seed=0)
-    plan = _plan(models.values())
+    by_name = {model.name: model for model in models.values()}
+    cells = map(counting_cell, by_name.values())
+    plan = Plan(  # of the cells that such jobs have, for the folder with their files
+        entries=tuple(PlannedCell(cell=cell, decision="run") for cell in cells),
+        notes=(),
+        whole=True,
+        models=by_name,
+        measure={},
+        limits={},
+    )
     run = new_run_file(plan, RunSource(), results / PREPARATIONS_FOLDER, options, "count")
     with hold_artifacts(f"counting {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
@@ -213,23 +214,6 @@ def _counted(
         return {**known, **count_models(missing, results, launcher, observer)}
     except BenchError as error:
         return {**known, **dict.fromkeys(missing, ModelCounts(None, error_text(error)))}
-
-
-def _plan(models: Iterable[ModelSpec]) -> "Plan":
-    """A plan of the cells that such jobs have, for the folder with their files."""
-    from orchestrator.planning.plan import Plan, PlannedCell
-    from orchestrator.running.artifacts.work_counts import counting_cell
-
-    by_name = {model.name: model for model in models}
-    cells = map(counting_cell, by_name.values())
-    return Plan(
-        entries=tuple(PlannedCell(cell=cell, decision="run") for cell in cells),
-        notes=(),
-        whole=True,
-        models=by_name,
-        measure={},
-        limits={},
-    )
 
 
 def _of(counted: CountedWork | Reason) -> ModelCounts:

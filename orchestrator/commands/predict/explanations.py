@@ -38,7 +38,6 @@ from runner.contract.errors import UsageError
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
 _MOST_CELLS = 20
 _MOST_FACTORS = 8
 """Factors that a terminal shows; of the others it shows the product."""
@@ -86,7 +85,13 @@ def explain_cells(
     if not cell_ids:
         require_models(question.axes)
     consultation = consult(question)
-    possible = counted_cells(_cells(question, cell_ids, consultation), question.results, report)
+    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
+    parts = parts or [cells_of_axes(consultation.axes(question))]
+    possible = PossibleCells(
+        tuple(entry for part in parts for entry in part.cells),
+        {name: model for part in parts for name, model in part.models.items()},
+    )
+    possible = counted_cells(possible, question.results, report)
     if len(possible.cells) > _MOST_CELLS:
         raise UsageError(
             f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
@@ -97,18 +102,6 @@ def explain_cells(
     explained = tuple(_explained(consultation, possible, cells))
     refused = sum(not one.predictions for one in cells)
     return Explanations(consultation.predictor, explained, refused)
-
-
-def _cells(
-    question: CellsAsked, cell_ids: Sequence[str], consultation: Consultation
-) -> PossibleCells:
-    if not cell_ids:
-        return cells_of_axes(consultation.axes(question))
-    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
-    return PossibleCells(
-        tuple(entry for part in parts for entry in part.cells),
-        {name: model for part in parts for name, model in part.models.items()},
-    )
 
 
 def _explained(
@@ -136,7 +129,14 @@ def explanation_sheet(answer: Explanations, form: str) -> Sheet:
         "explanations": [_document(one) for one in answer.cells],
         "refused": answer.refused,
     }
-    return Sheet("Explained predictions", tables, tuple(_notes(answer)), document)
+    first, predictor = answer.cells[0], answer.predictor
+    rests = source_words(predictor.manifest.targets[first.target.name].examples)
+    notes = [f"rests on {rests}; {NOVELTY_WORDS[first.explanation.prediction.novelty]}"]
+    if answer.refused:
+        more = f"{answer.refused:,} more, which `orchestrator predict` gives the reasons of"
+        notes.append(f"refused: {more}")
+    notes += later_words(predictor)
+    return Sheet("Explained predictions", tables, notes, document)
 
 
 def _table(one: ExplainedCell, form: str) -> Table:
@@ -157,18 +157,18 @@ def _table(one: ExplainedCell, form: str) -> Table:
         *steps,
         {"step": _PREDICTION, "value": value},
     ]
+
+    def times(factor: float | None) -> str | None:
+        return None if factor is None else format_number(factor)
+
     fields = [
         Field("step", essential=True),
         Field("of", wraps=True, essential=True),
-        Field("factor", "times", essential=True, right=True, shown=_number),
+        Field("factor", "times", essential=True, right=True, shown=times),
         Field("value", shown_heading(one.target).rpartition(", ")[2], essential=True),
     ]
     title = f"{shown_heading(one.target).partition(',')[0]} of {one.cell.id}"
     return Table(title, fields, rows, tuple(_sentences(one)))
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else format_number(value)
 
 
 def _sentences(one: ExplainedCell) -> Iterator[str]:
@@ -186,15 +186,6 @@ def _sentences(one: ExplainedCell) -> Iterator[str]:
     )
     if explanation.prediction.outside:
         yield f"extrapolation: {'; '.join(explanation.prediction.outside)}"
-
-
-def _notes(answer: Explanations) -> Iterator[str]:
-    novelty = answer.cells[0].explanation.prediction.novelty
-    facts = answer.predictor.manifest.targets[answer.cells[0].target.name]
-    yield f"rests on {source_words(facts.examples)}; {NOVELTY_WORDS[novelty]}"
-    if answer.refused:
-        yield f"refused: {answer.refused:,} more, which `orchestrator predict` gives the reasons of"
-    yield from later_words(answer.predictor)
 
 
 def _document(one: ExplainedCell) -> dict[str, Any]:

@@ -8,23 +8,17 @@ from typing import Annotated, Literal
 import typer
 
 from orchestrator.commands.options.common import DatabaseChoice, MatrixArgument, Select, Set, note
-from orchestrator.commands.predict.question import CellQuestion, PredictionOptions, SourceOption
+from orchestrator.commands.predict.question import (
+    ALL_TARGETS,
+    CellQuestion,
+    PredictionOptions,
+    SourceOption,
+    target_names,
+)
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program
 from orchestrator.screen.sheet_output import SheetOutput
 from orchestrator.system.options import Force, Json, choice
-from orchestrator.system.text import split_list
-from runner.contract.errors import UsageError, refuse_unknown
-
-
-def _target_names(texts: list[str] | None) -> list[str]:
-    from analysis.predict.examples.placements import PREDICTION_TARGETS
-
-    names = split_list(texts or ())
-    for name in names:
-        if name not in PREDICTION_TARGETS:
-            raise UsageError(f"--target: {refuse_unknown(name, list(PREDICTION_TARGETS))}")
-    return names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +49,7 @@ class EvaluateCommand(SheetOutput, DatabaseChoice, Command):
         typer.Option(
             metavar="NAMES",
             help="Only latency, throughput, memory or energy.  [default: all that were measured]",
-            callback=_target_names,
+            callback=lambda texts: target_names(texts),  # noqa: PLW0108 - typer counts parameters
         ),
     ] = None
     source: SourceOption = "ours"
@@ -117,7 +111,7 @@ class PredictMatrix(PredictionOptions, Command):
         path, output = self.database_file, self.output
         form = file_format(self.format_, output)
         require_free("--output", output, force=self.force, database=path)
-        targets = tuple(self.target or ("all",))
+        targets = tuple(self.target or (ALL_TARGETS,))
         question = CellsAsked(path, self.results, device=self.device, targets=targets)
         answer = predict_matrix(self.matrix, question, self.set_ or (), self.select or ())
         save_predictions(answer, form, output)

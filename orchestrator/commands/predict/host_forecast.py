@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import Prediction
 
-
 _TARGETS = ("latency", "memory")
-_PREDICTING = "lightgbm"
 
 
 def find_forecast(database: Path) -> CellForecasts | None:
     """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
-    if not database.is_file() or find_spec(_PREDICTING) is None:
+    if not database.is_file() or find_spec("lightgbm") is None:
         return None
     from orchestrator.commands.predict.stored_predictor import predictor_folder
 
@@ -38,7 +36,7 @@ def host_forecast(database: Path) -> "HostForecast | None":
     """The database's predictor for cells on this machine; None where none can be used."""
     if find_forecast(database) is None:
         return None
-    from analysis.recommend.host import hardware_of_host
+    from analysis.recommend.known_results import hardware_of_host
     from orchestrator.commands.predict.stored_predictor import open_predictor
     from orchestrator.store.store import Store
 

@@ -20,6 +20,7 @@ from orchestrator.commands.predict.cells import (
     require_models,
     unheard_notice,
 )
+from orchestrator.commands.predict.question import ALL_TARGETS
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
@@ -31,8 +32,6 @@ from runner.contract.reasons import Reason
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
-ALL_TARGETS = "all"
 _USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
 _USUAL_BACKEND = "cpu"
 
@@ -101,18 +100,19 @@ class Consultation:
     def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
         if not any(one.predictions for one in cells):
-            raise _nothing(cells, self._other_targets(possible))
+            others = [name for name in self.predictor.manifest.targets if name not in self.targets]
+            forecaster = self.predictor.forecaster(others)
+            known = forecast_cells(forecaster, possible, others, self.machine)
+            answers = [one.answers for one in known]
+            raise _nothing(
+                cells,
+                [
+                    name
+                    for name in others
+                    if any(isinstance(answer[name], Prediction) for answer in answers)
+                ],
+            )
         return cells
-
-    def _other_targets(self, possible: PossibleCells) -> list[str]:
-        others = [name for name in self.predictor.manifest.targets if name not in self.targets]
-        forecaster = self.predictor.forecaster(others)
-        cells = forecast_cells(forecaster, possible, others, self.machine)
-        return [
-            name
-            for name in others
-            if any(isinstance(one.answers[name], Prediction) for one in cells)
-        ]
 
 
 def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:
@@ -234,13 +234,13 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
     )
     (first, count), *more = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
-    what = "nothing can be predicted"
+    message = "nothing can be predicted"
     hint = (
         "`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
         " measures what it lacks"
     )
     if others:
-        what = "nothing of that target can be predicted"
+        message = "nothing of that target can be predicted"
         options = " or ".join(f"--target {name}" for name in others)
         hint = f"{options} is answered: results of that kind were measured there"
-    return NothingToDo(f"{what}: {first}{of_all}", hint=hint)
+    return NothingToDo(f"{message}: {first}{of_all}", hint=hint)

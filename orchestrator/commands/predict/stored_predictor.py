@@ -5,11 +5,12 @@ altered, is refused before anything in it is believed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from analysis.predict.manifest import (
     EVALUATION_NAME,
@@ -17,7 +18,6 @@ from analysis.predict.manifest import (
     KeptEvaluation,
     KeptTrial,
     PredictorManifest,
-    ReadFile,
     Sources,
     parse_evaluation,
     predictor_manifest,
@@ -39,12 +39,9 @@ from runner.contract.files import read_plain, sync
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
 
-
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"
-KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
-"""Trials by target and novelty."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,9 @@ class StoredPredictor:
         from analysis.predict.forecaster import read_forecaster
 
         refuse = partial(_refused, self.database)
-        return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)
+        return read_forecaster(
+            self.manifest, lambda name: plain_text(self.folder / name), refuse, targets
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         )
     (digest,) = source.arrow(_DIGEST).column(0).to_pylist()
     refuse = partial(_refused, database)
-    manifest = predictor_manifest(_reader(folder), digest, refuse)
+    manifest = predictor_manifest(lambda name: plain_text(folder / name), digest, refuse)
     if manifest.schema_version != STORE_VERSION:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
@@ -141,10 +140,7 @@ def look_into_predictor(database: Path) -> StoredPredictor:
 def ready_forecaster(
     database: Path, source: ArrowSource, targets: Collection[str]
 ) -> ReadyForecaster:
-    """The forecaster of these targets; one without a forecaster where none can be used.
-
-    What was measured can be ranked without it, so what is wrong with it is a remark, and no error.
-    """
+    """The forecaster of these targets; a remark on what is wrong where it cannot be used."""
     if not predictor_folder(database).is_dir():
         return ReadyForecaster()
     try:
@@ -169,31 +165,29 @@ def plain_text(path: Path) -> str:
             raise error
 
 
-def _reader(folder: Path) -> ReadFile:
-    return lambda name: plain_text(folder / name)
-
-
 def _refused(database: Path, fault: str) -> StoreError:
     return StoreError(
         f"{predictor_folder(database)}: {fault}", hint=f"train anew: `{training_command(database)}`"
     )
 
 
-def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
-    """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
-
-    None where there is no such predictor.
-    """
+def keep_evaluation(
+    database: Path, rows_digest: str, trials: Mapping[str, Mapping[Novelty, KeptTrial]]
+) -> Path | None:
+    """Keep trials beside the predictor of just these rows, if any, with those of other targets."""
     if not predictor_folder(database).is_dir():
         return None
     with writer_lock(database):
         predictor = look_into_predictor(database)
         if predictor.manifest.rows_digest != rows_digest:
             return None
+        earlier = None
+        with suppress(StoreError):
+            earlier = kept_evaluation(predictor)
         evaluation = KeptEvaluation(
             evaluated_at=datetime.now(UTC),
             rows_digest=rows_digest,
-            targets={**_earlier(predictor), **trials},
+            targets={**(earlier.targets if earlier else {}), **trials},
         )
         path = predictor.folder / EVALUATION_NAME
         with output_file(path) as file:
@@ -213,11 +207,3 @@ def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
         ) from damaged
     is_of_its_rows = evaluation.rows_digest == predictor.manifest.rows_digest
     return evaluation if is_of_its_rows else None
-
-
-def _earlier(predictor: StoredPredictor) -> KeptTrials:
-    try:
-        evaluation = kept_evaluation(predictor)
-    except StoreError:
-        return {}
-    return evaluation.targets if evaluation else {}

@@ -139,11 +139,7 @@ def evaluate_predictions(
     *,
     every_fold: bool = False,
 ) -> EvaluationReport:
-    """Hide results of a database in turn, and predict them from the others.
-
-    Targets without results are left out. Beside a predictor of these results the evaluation is
-    kept.
-    """
+    """Hide results in turn, predict them from others, and keep the errors with the predictor."""
     with Store.open_readonly(database) as store:
         imported = sources == "all"
         rows = example_rows(store, imported=imported, counts_of=kept_polynomials(results))
@@ -153,8 +149,22 @@ def evaluate_predictions(
         if (evaluation := _evaluation(rows, PREDICTION_TARGETS[name], report, every_fold))
     ]
     if not any(one.trial.answered for part in evaluations for one in part.trials):
-        raise _nothing(database, rows, sources)
-    kept, not_kept = _kept(database, rows, evaluations)
+        refusal = too_few_examples(database, rows, sources)
+        if rows.rows:
+            held = f"none of its {len(rows.rows):,} results can be hidden and predicted"
+            refusal = NothingToDo(f"{database}: {held} from the others", hint=refusal.hint)
+        raise refusal
+    trials = {
+        part.target.name: {
+            tried.novelty: summary for tried in part.trials if (summary := kept_trial(tried))
+        }
+        for part in evaluations
+    }
+    kept, not_kept = None, None
+    try:
+        kept = keep_evaluation(database, digest_of_rows(rows), trials)
+    except StoreError as error:
+        not_kept = str(error)
     return EvaluationReport(database, sources, evaluations, rows.left_out, kept, not_kept)
 
 
@@ -172,32 +182,6 @@ def _evaluation(
             report(f"{target.label}: {NAMED_NOVELTIES[novelty].hidden}")
         trials.append(cross_validated(target, examples, novelty, most))
     return TargetEvaluation(target, Counter(one.source for one in examples), trials)
-
-
-def _kept(
-    database: Path, rows: ExampleRows, evaluations: Sequence[TargetEvaluation]
-) -> tuple[Path | None, str | None]:
-    trials = {
-        part.target.name: {
-            tried.novelty: kept for tried in part.trials if (kept := kept_trial(tried))
-        }
-        for part in evaluations
-    }
-    try:
-        return keep_evaluation(database, digest_of_rows(rows), trials), None
-    except StoreError as error:
-        return None, str(error)
-
-
-def _nothing(database: Path, rows: ExampleRows, sources: Sources) -> NothingToDo:
-    refusal = too_few_examples(database, rows, sources)
-    if not rows.rows:
-        return refusal
-    return NothingToDo(
-        f"{database}: none of its {len(rows.rows):,} results can be hidden and predicted from the"
-        " others",
-        hint=refusal.hint,
-    )
 
 
 def evaluation_sheet(report: EvaluationReport) -> Sheet:
@@ -307,10 +291,6 @@ def _notes(report: EvaluationReport) -> Iterator[str]:
     if total:
         reasons = "; ".join(f"{count:,}: {name}" for name, count in report.left_out.items())
         yield f"left out {total:,} {plural(total, 'result')}: {reasons}"
-    yield from _kept_words(report)
-
-
-def _kept_words(report: EvaluationReport) -> Iterator[str]:
     if report.not_kept:
         yield f"not kept: {report.not_kept}"
     elif report.kept:

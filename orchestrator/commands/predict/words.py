@@ -20,7 +20,6 @@ from runner.contract.errors import NothingToDo
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
 _OURS = "ours"
 _MOST_REASONS = 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.recommend.candidates import COST, OBJECTIVES, Candidate, CandidateMachine, Objective
+from analysis.recommend.candidates import COST, OBJECTIVES, Candidate, CandidateMachine
 from analysis.recommend.choices import USUAL_CONFIDENCE, Choice, Requirements, choose_each
 from analysis.recommend.known_results import machines_in
 from analysis.recommend.service_levels import ServiceLevel
@@ -29,13 +29,11 @@ from runner.contract.support import SUPPORTED
 
 COMMAND = "recommend"
 BATCH_SIZES = tuple(1 << power for power in range(9))
-"""Batch sizes to choose from, unless somebody names others."""
 FINE_BATCH_SIZES = (
     *range(1, 9),
     *(step << power for power in range(1, 8) for step in (5, 6, 7, 8)),
 )
-"""Batch sizes under a memory limit: no step is more than a quarter from 4 on, so that little of
-the limit is left unused."""
+"""Batch sizes under a memory limit, of which little shall be left unused."""
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp16", "int8")
 ASKED_MODES = ("inference", "generation", "training")
 _OPTIONS: Mapping[Location, str] = {
@@ -56,7 +54,6 @@ class CandidateRequest:
 def candidate_matrix(
     request: CandidateRequest, backends: Sequence[Backend], batch_sizes: Sequence[int]
 ) -> Matrix:
-    """The models on these backends, with every runtime and precision of theirs."""
     named = {name: list(values) for name, values in request.axes.items() if values}
     for mode in named.get("mode", ()):
         if mode not in ASKED_MODES:
@@ -73,7 +70,12 @@ def candidate_matrix(
         for name, values in named.items()
     }
     runtimes = axes.pop("runtime", None)
-    paths = {backend: _runtimes(backend, runtimes) for backend in backends}
+    paths: dict[Backend, list[str]] = {backend: [] for backend in backends}
+    for backend in backends:
+        for runtime in RUNTIMES[backend]:
+            is_built = backend == "fake" or any(key[:2] == (backend, runtime) for key in SUPPORTED)
+            if is_built and (runtimes is None or runtime in runtimes):
+                paths[backend].append(runtime)
     known = [backend for backend in backends if paths[backend]]
     if not known:
         raise UsageError(
@@ -93,12 +95,6 @@ def candidate_matrix(
         "backends": {name: {"axes": {"runtime": paths[name]}} for name in known},
     }
     return resolve(Source(COMMAND, data, options=_OPTIONS))
-
-
-def _runtimes(backend: Backend, named: Sequence[str] | None) -> list[str]:
-    supported = {runtime for of, runtime, _ in SUPPORTED if of == backend}
-    known = [runtime for runtime in RUNTIMES[backend] if runtime in supported or backend == "fake"]
-    return [runtime for runtime in known if named is None or runtime in named]
 
 
 LoadForecaster = Callable[[Path, ArrowSource, Collection[str]], ReadyForecaster]
@@ -139,7 +135,6 @@ class Recommendation:
 
     @property
     def examples(self) -> Mapping[str, int]:
-        """The number of results that predictions rest on, by who measured them."""
         forecaster, metric = self.ready.forecaster, self.requirements.objective.metric
         predictor = forecaster and forecaster.predictors.get(metric)
         return predictor.examples if predictor else {}
@@ -148,7 +143,15 @@ class Recommendation:
 def recommend_cells(
     request: RecommendationRequest, load: LoadForecaster = ready_forecaster
 ) -> Recommendation:
-    objective = _objective(request)
+    usual = COST if request.prices else "latency"
+    if usual != COST and (request.level or request.memory_bytes):
+        usual = "throughput"
+    objective = OBJECTIVES[request.objective or usual]
+    if objective.name == COST and request.prices is None:
+        raise UsageError(
+            "--objective cost needs the prices of devices: --prices FILE",
+            hint="for example a file with `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`",
+        )
     prices = read_prices(request.prices) if request.prices else None
     requirements = Requirements(
         objective,
@@ -198,18 +201,6 @@ def recommend_cells(
     )
 
 
-def _objective(request: RecommendationRequest) -> Objective:
-    limited = request.level or request.memory_bytes
-    usual = COST if request.prices else "throughput" if limited else "latency"
-    objective = OBJECTIVES[request.objective or usual]
-    if objective.name == COST and request.prices is None:
-        raise UsageError(
-            "--objective cost needs the prices of devices: --prices FILE",
-            hint="for example a file with `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`",
-        )
-    return objective
-
-
 def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMachine, ...]:
     known = machines_in(store, Selection(every=True, imported=request.imported))
     if not known:
@@ -239,7 +230,6 @@ def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMa
 def _backends(
     machines: Sequence[CandidateMachine], request: RecommendationRequest
 ) -> tuple[list[Backend], list[str]]:
-    """The backends to choose from, in the catalogue's order, with what is said of others."""
     measured = {backend for machine in machines for backend in machine.backends}
     named = request.candidates.axes.get("backend") or ()
     known = [name for name in CATALOGUE if name in measured and (not named or name in named)]

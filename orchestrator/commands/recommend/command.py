@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,9 +43,6 @@ from orchestrator.system.text import parse_share, split_list
 from runner.contract.axes import AXES, AxisName
 from runner.contract.errors import UsageError
 
-if TYPE_CHECKING:
-    from analysis.recommend.service_levels import ServiceLevel
-
 _MATRIX = "matrix"
 _SUFFIXES = {**SHEET_SUFFIXES, ".yaml": _MATRIX, ".yml": _MATRIX}
 _Objective = Literal["latency", "throughput", "memory", "energy", "cost"]
@@ -73,8 +70,6 @@ def _names(texts: list[str] | None) -> list[str]:
 @dataclass(frozen=True, kw_only=True)
 @with_axes(["model"])
 class _Models(AxisOptions):
-    """The models that are asked about."""
-
     family: FamilyOption = None
     all_: EveryModel = False
 
@@ -87,8 +82,6 @@ class _Candidates(AxisOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class _Requirements:
-    """Requirements of a choice, and sources of what is known."""
-
     objective: Annotated[
         _Objective | None,
         choice(
@@ -138,21 +131,9 @@ class _Requirements:
         choice(SourceChoice, "--source", help="all: results that others measured too, marked."),
     ] = "ours"
 
-    @property
-    def service_level(self) -> "ServiceLevel | None":
-        from analysis.recommend.service_levels import parse_service_level
-
-        if self.slo is None and self.slo_confidence is not None:
-            raise UsageError(
-                "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
-            )
-        return None if self.slo is None else parse_service_level(self.slo)
-
 
 @dataclass(frozen=True, kw_only=True)
-class _RecommendationOutput:
-    """Options of the output."""
-
+class _OutputAndNext:
     format_: Annotated[
         _Format | None,
         choice(
@@ -165,12 +146,6 @@ class _RecommendationOutput:
     force: Force = False
     wide: Wide = False
     json: Json = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class _NextCells:
-    """Options of the search for cells to measure next."""
-
     next_: Annotated[
         Path | None,
         typer.Option(
@@ -198,7 +173,7 @@ class _NextCells:
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendCommand(
-    _Models, _Candidates, _Requirements, DatabaseChoice, _RecommendationOutput, _NextCells, Command
+    _Models, _Candidates, _Requirements, DatabaseChoice, _OutputAndNext, Command
 ):
     """Rank backend, runtime, precision and batch of a model. All others come with a reason.
 
@@ -220,6 +195,7 @@ class RecommendCommand(
 
     def _recommend(self, form: str) -> None:
         from analysis.recommend.choices import USUAL_CONFIDENCE
+        from analysis.recommend.service_levels import parse_service_level
         from orchestrator.commands.recommend.answer import (
             CandidateRequest,
             RecommendationRequest,
@@ -228,12 +204,16 @@ class RecommendCommand(
         from orchestrator.commands.recommend.table import recommendation_sheet
         from orchestrator.commands.recommend.words import matrix_text
 
+        if self.slo is None and self.slo_confidence is not None:
+            raise UsageError(
+                "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
+            )
         answer = recommend_cells(
             RecommendationRequest(
                 self.database_file,
                 CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
                 self.objective,
-                self.service_level,
+                None if self.slo is None else parse_service_level(self.slo),
                 self.slo_confidence or USUAL_CONFIDENCE,
                 self.memory_bytes,
                 self.prices,

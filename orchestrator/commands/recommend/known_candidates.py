@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 
-
 _HINT = (
     "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
     " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"
@@ -86,7 +85,6 @@ class PriceList(Frozen):
     hardware: dict[str, Price] = Field(default_factory=dict)
     """Prices by a device's name; they go before those of its backend."""
     backends: dict[Backend, Price] = Field(default_factory=dict)
-    """Prices by backend, for all devices without one of their own."""
 
     def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
         """The price of a device of any of these names for an hour; None where the file has none."""
@@ -105,25 +103,23 @@ class PriceList(Frozen):
 
 
 def read_prices(path: Path) -> PriceList:
+    def keys_at(location: Location) -> Iterable[str]:
+        return Price.model_fields if len(location) == 2 else PriceList.model_fields
+
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)
     try:
         prices = PriceList.model_validate(source.data)
     except ValidationError as error:
-        raise_problems(source, problems_in(error, _keys_at), _HINT)
+        raise_problems(source, problems_in(error, keys_at), _HINT)
         raise
     if not (prices.hardware or prices.backends):
         raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
     return prices
 
 
-def _keys_at(path: Location) -> Iterable[str]:
-    return Price.model_fields if len(path) == 2 else PriceList.model_fields
-
-
 LEAST_GROUPS = 10
-"""Models, cells or the like from which on their errors say something about others."""
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
 _MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
@@ -146,10 +142,7 @@ class CandidateKnowledge:
     def judge(
         self, pairs: Sequence[tuple[Candidate, str | None]]
     ) -> list[RankedCandidate | LeftOutCandidate]:
-        """Each candidate with its figures, or with the first reason that speaks against it.
-
-        A candidate comes with the reason why no release or model allows it.
-        """
+        """Each candidate with figures, or the first reason against it, which it may come with."""
         objections = [
             Objection("unsupported", reason)
             if reason
@@ -186,7 +179,6 @@ class CandidateKnowledge:
 
     @cached_property
     def _durations(self) -> Mapping[str, MeasuredDurations]:
-        """The raw durations of a service level's measurements, by result."""
         values, level = self._values[_LATENCY.metric].values(), self.requirements.level
         return measured_durations(self.results, values, level) if level else {}
 
@@ -199,7 +191,6 @@ class CandidateKnowledge:
         return energy_scopes(self.results, self.like)
 
     def _forecasts(self, target: Objective, candidates: Sequence[Candidate]) -> Forecasts:
-        """The forecasts of those that nobody measured, in customary units."""
         measured, forecaster = self._values[target.metric], self.forecaster
         unknown = [one for one in candidates if _place(one) not in measured]
         if forecaster is None:
@@ -232,7 +223,9 @@ class CandidateKnowledge:
             return LeftOutCandidate(candidate, objection)
         figure = self._figure(candidate, requirements.objective, forecasts)
         if isinstance(figure, Figure) and requirements.objective.name == COST:
-            figure = _cost(candidate, figure, price)
+            where = f"{candidate.machine.name} or of backend {candidate.cell.backend}"
+            unknown = Objection("no_price", f"no price of {where}")
+            figure = cost_figure(figure, price, candidate.cell) if price else unknown
         if isinstance(figure, Objection):
             return LeftOutCandidate(candidate, figure)
         chance = None
@@ -292,11 +285,7 @@ def _place(candidate: Candidate) -> PlacedCell:
 def _predicted_figure(
     answer: "Prediction | NoPrediction", target: Objective, predictor: "TargetPredictor"
 ) -> Figure | str:
-    """A prediction as a figure in customary units, or the reason why there is none.
-
-    Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
-    is beyond its upper end.
-    """
+    """A prediction in customary units, or the reason why there is none."""
     from analysis.predict.predictor import NoPrediction
 
     if isinstance(answer, NoPrediction):
@@ -304,16 +293,8 @@ def _predicted_figure(
     value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
     outside = answer.outside
     calibration = predictor.calibration(answer.novelty)
+    # Memory is promised, so an interval that few groups tell is none.
     if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
         count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
     return Figure(value, estimate(value, low, high), "predicted", outside=outside)
-
-
-def _cost(candidate: Candidate, throughput: Figure, price: float | None) -> Figure | Objection:
-    if price is None:
-        backend = candidate.cell.backend
-        return Objection(
-            "no_price", f"no price of {candidate.machine.name} or of backend {backend}"
-        )
-    return cost_figure(throughput, price, candidate.cell)

@@ -5,11 +5,17 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.predict.examples.placements import Placement, unpredicted_part
-from analysis.recommend.host import HostVerdicts, hardware_of_host, host_placements, host_verdicts
+from analysis.recommend.known_results import (
+    HostVerdicts,
+    hardware_of_host,
+    host_placing,
+    host_verdicts,
+)
 from analysis.results.table import Field, Table
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
@@ -53,10 +59,7 @@ class HostKnowledge:
     def half_widths(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
     ) -> list[float] | None:
-        """Half the interval of each cell's median latency, as a logarithm; None if no cell has one.
-
-        A cell without a prediction has the widest.
-        """
+        """Half the interval of each median latency, a logarithm; the widest where none is known."""
         if self.forecast is None:
             return None
         predictions = self.forecast.predictions(cells, models, "latency")
@@ -79,7 +82,11 @@ def host_knowledge(database: Path) -> HostKnowledge:
         faults.append(f"intervals are not predicted: {error}")
     host = this_host()
     with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=_learns_from_others(database, store))
+        imported = False
+        if predictor_folder(database).is_dir():
+            with suppress(StoreError):
+                imported = open_predictor(database, store).manifest.sources == "all"
+        rows = example_rows(store, imported=imported)
         return HostKnowledge(
             placements=rows.placements,
             hardware_ids=hardware_of_host(store, host) if host else frozenset(),
@@ -89,22 +96,12 @@ def host_knowledge(database: Path) -> HostKnowledge:
         )
 
 
-def _learns_from_others(database: Path, store: Store) -> bool:
-    if not predictor_folder(database).is_dir():
-        return False
-    try:
-        return open_predictor(database, store).manifest.sources == "all"
-    except StoreError:
-        return False
-
-
 @dataclass(frozen=True)
 class ProposedCell:
     """A cell to measure next."""
 
     entry: PlannedCell
     interval_share: float | None
-    """As in `NextCell`."""
 
     @property
     def seconds(self) -> float:
@@ -119,7 +116,6 @@ class NextCells:
     database: Path
     cells: tuple[ProposedCell, ...]
     candidates: int
-    """Cells that can be measured here and were not."""
     weighed: int
     """Those of them that were weighed against each other."""
     measured: int
@@ -127,7 +123,6 @@ class NextCells:
     left_out: Mapping[str, int]
     """Other cells, by the reason why they are not proposed."""
     examples: int
-    """Measurements that tell how cells are alike."""
     interval: float | None
     """The mean factor by which predictions of the candidates may be off, 1.3 for 30 % more; None
     without a predictor that knows this machine."""
@@ -138,11 +133,7 @@ class NextCells:
 def propose_next(
     matrix: Path, request: PlanRequest, limit: int, *, per_second: bool, folder: Path | None
 ) -> NextCells:
-    """Choose at most so many cells to measure next.
-
-    With `per_second` the narrowing counts by the time that measuring takes. The new matrix will lie
-    in `folder`; it is printed if there is none.
-    """
+    """Choose cells to measure next, by cell or second, for a matrix that will lie in `folder`."""
     source = matrix_source(matrix, request.overrides)
     resolved = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.next_cells import propose_cells, weighed_numbers
@@ -153,14 +144,21 @@ def propose_next(
     candidates, left_out = _candidates(plan, known, absent_devices())
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:
-        raise _nothing(matrix, measured, left_out)
+        others = [f"{count:,} {reason}" for reason, count in left_out.items()]
+        more = ["…"] if len(others) > _MOST_NAMED else []
+        parts = [f"{measured:,} measured already"] if measured else []
+        message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
+        raise NothingToDo(
+            f"{matrix}: no cell is left to measure here: {message}",
+            hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+        )
     numbers = weighed_numbers(len(candidates))
     weighed = [ProposedCell(candidates[number], None) for number in numbers]
     cells = [one.entry.cell for one in weighed]
-    placed = host_placements(known.placements, known.hardware_ids)
+    placement = host_placing(known.placements, known.hardware_ids)
     half_widths = known.half_widths(cells, plan.models)
     proposed = propose_cells(
-        [placed.placement(cell, plan.models[cell.model]) for cell in cells],
+        [placement(cell, plan.models[cell.model]) for cell in cells],
         known.placements,
         limit,
         seconds=[one.seconds for one in weighed] if per_second else None,
@@ -220,17 +218,6 @@ def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> Mat
     return document
 
 
-def _nothing(matrix: Path, measured: int, left_out: Mapping[str, int]) -> NothingToDo:
-    others = [f"{count:,} {reason}" for reason, count in left_out.items()]
-    more = ["…"] if len(others) > _MOST_NAMED else []
-    parts = [f"{measured:,} measured already"] if measured else []
-    message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
-    return NothingToDo(
-        f"{matrix}: no cell is left to measure here: {message}",
-        hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
-    )
-
-
 _FIELDS = (
     Field("cell", essential=True, wraps=True),
     Field("seconds", "takes", right=True, shown=lambda seconds: format_duration(round(seconds))),
@@ -246,7 +233,6 @@ _FIELDS = (
 )
 _MOST_REASONS = 3
 _REASONS = {"out_of_memory": "that cannot fit into memory"}
-"""Words for a status with which the plan skips cells."""
 _EXAMPLE = "next.yaml"
 
 

@@ -17,7 +17,6 @@ from orchestrator.commands.recommend.words import (
     figure_unit,
     largest_words,
     next_words,
-    none_left_words,
     requirement_words,
     share_words,
     some_candidate,
@@ -55,7 +54,11 @@ def _tables(answer: Recommendation, choice: Choice, *, everything: bool) -> list
     title = f"{subject_words(candidate.cell)}{machine} · {requirement_words(answer)}"
     left_out = _left_out_table(answer, choice, everything=everything)
     if ranking is None:
-        return [replace(left_out, title=title, notes=(*left_out.notes, none_left_words(choice)))]
+        counts = Counter(one.objection.kind for one in choice.left_out)
+        words = (f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name])
+        nothing = f"of {len(choice.left_out)} candidates {', '.join(words)}"
+        notes = (*left_out.notes, f"nothing is recommended: {nothing}")
+        return [replace(left_out, title=title, notes=notes)]
     shown = ranking.rows if everything else ranking.rows[:_SHOWN]
     beyond = len(ranking.rows) - len(shown)
     more = f"{beyond:,} more {plural(beyond, 'candidate')} (--format json has all)"
@@ -112,7 +115,6 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
 
 
 def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool) -> Table:
-    """The reasons against candidates; those with the same one are a row."""
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
         if one.objection.kind != "smaller" or everything:

@@ -1,18 +1,10 @@
 """Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.recommend.candidates import (
-    COST,
-    OBJECTIONS,
-    WORST_GRADE,
-    Candidate,
-    Figure,
-    cost_unit,
-)
+from analysis.recommend.candidates import COST, WORST_GRADE, Candidate, Figure, cost_unit
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
@@ -41,7 +33,6 @@ def candidate_words(candidate: Candidate, *, with_machine: bool = False) -> str:
 
 
 def candidate_path(cell: Cell) -> str:
-    """Backend and runtime, once where they have the same name."""
     return cell.backend if cell.runtime == cell.backend else f"{cell.backend} {cell.runtime}"
 
 
@@ -94,7 +85,6 @@ def requirement_words(answer: Recommendation) -> str:
 
 
 def some_candidate(choice: Choice) -> Candidate:
-    """The first that is recommended, else one that is left out."""
     return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
 
 
@@ -105,8 +95,12 @@ def limit_words(size: int) -> str:
 
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
-    """The sentence that answers, as far as intervals support it."""
     first, several = ranking.first, ranking.machines > 1
+
+    def short(one: RankedCandidate) -> str:
+        words = candidate_words(one.candidate, with_machine=several)
+        return f"{words} with {format_number(one.figure.value)}"
+
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
@@ -119,30 +113,16 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     aside = len(ranking.extrapolated)
     beside = f"; {aside} extrapolated {plural(aside, 'one')} aside" if aside else ""
     if ranking.is_sure:
-        second = ranking.others[0]
-        return f"{best}: {stated}; next {_short(second, several=several)}{beside}"
+        return f"{best}: {stated}; next {short(ranking.others[0])}{beside}"
     if len(ranking.rows) - aside == 1:
         return f"the only candidate that is left: {stated}{beside}"
     if ranking.equals:
         count = len(ranking.equals)
         others = f"{count} {plural(count, 'other')}"
-        nearest = _short(ranking.equals[0], several=several)
+        nearest = short(ranking.equals[0])
         return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
     alone = "single values without intervals do not tell whether others differ"
     return f"first: {stated}; {alone}{beside}"
-
-
-def _short(one: RankedCandidate, *, several: bool) -> str:
-    value = format_number(one.figure.value)
-    return f"{candidate_words(one.candidate, with_machine=several)} with {value}"
-
-
-def none_left_words(choice: Choice) -> str:
-    counts = Counter(one.objection.kind for one in choice.left_out)
-    reasons = ", ".join(
-        f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
-    )
-    return f"nothing is recommended: of {len(choice.left_out)} candidates {reasons}"
 
 
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
@@ -211,10 +191,7 @@ def _bench(cell: Cell, answer: Recommendation) -> str:
 
 
 def matrix_text(answer: Recommendation) -> str:
-    """The matrix of the first of each ranking, with those that may be as good.
-
-    What each rests on stands above.
-    """
+    """The matrix of the first of each ranking and those that may be as good, with why above."""
     import yaml
 
     lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]

@@ -24,10 +24,6 @@ def ids(axes: dict[str, Any], **rest: Any) -> list[str]:
     return [cell.id for cell, _ in expand(matrix_of(axes, **rest)).cells]
 
 
-def test_what_is_not_named_has_a_default() -> None:
-    assert ids({"model": "bert-tiny"}) == ["cpu-bert-tiny-fp32-b1-s128-inference"]
-
-
 def test_the_matrix_is_the_product_of_its_axes() -> None:
     assert ids({"model": ["gpt2", "bert-tiny"], "precision": ["fp32", "bf16"]}) == [
         "cpu-gpt2-fp32-b1-s128-inference",

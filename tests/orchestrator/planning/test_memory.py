@@ -149,16 +149,12 @@ def test_an_image_is_counted_in_patches() -> None:
     assert tokens(varying, image_size=448) == 32 * 32
     both = tokens(varying, image_size=448, sequence_length=10)
     assert both == 32 * 32 + 10
+    in_prompt = tokens(find("qwen2-vl-2b"), sequence_length=128, image_size=448)
+    assert in_prompt == 128 + 2 + 16 * 16
 
 
 def test_sound_is_counted_in_frames_of_20_ms() -> None:
     assert tokens(sized_model(config={}), audio_seconds=5) == 250
-
-
-def test_an_image_in_a_prompt_is_what_it_becomes_there() -> None:
-    qwen = find("qwen2-vl-2b")
-    framed = tokens(qwen, sequence_length=128, image_size=448)
-    assert framed == 128 + 2 + 16 * 16
 
 
 @pytest.mark.parametrize("name", ["bert-base-uncased", "gpt2", "vit-base"])

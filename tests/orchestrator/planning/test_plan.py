@@ -7,8 +7,7 @@ import pytest
 
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.estimate import CellForecast, KnownSpeeds
-from orchestrator.planning.plan import Plan, make_plan, mark_done
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, make_plan, mark_done, planned_jobs
 from orchestrator.store.query.results import CellSpeed
 from orchestrator.system.selector import Selector
 from runner.contract.cell import Cell

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.planning.plan import Plan, make_plan, mark_done
-from orchestrator.planning.schedule import JobPlan, planned_jobs
-from orchestrator.planning.schedule import schedule as launches
+from orchestrator.planning.plan import JobPlan, Plan, make_plan, mark_done, planned_jobs
+from orchestrator.planning.plan import schedule as launches
 from tests.support.matrices import matrix_of
 
 AXES: dict[str, list[Any]] = {

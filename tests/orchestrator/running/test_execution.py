@@ -10,8 +10,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from orchestrator.launchers.base import Exit
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import schedule
+from orchestrator.planning.plan import Plan, schedule
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions

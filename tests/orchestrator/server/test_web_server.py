@@ -54,7 +54,6 @@ def ask(url: str, path: str, method: str = "GET") -> tuple[int, bytes, http.clie
         ("/the token/../the token/secret", 404, None),
         ("/the token/graphs/../secret", 404, None),
         ("/the token/graphs/..%2fsecret", 404, None),
-        ("/the token/graphs/", 404, None),
         ("/the token/graphs/1", 404, None),
     ],
 )
@@ -131,7 +130,6 @@ def test_an_open_connection_without_a_handshake_stops_nobody() -> None:
     ("host", "message"),
     [
         ("0.0.0.0", "0.0.0.0 is not an address that a browser can open"),
-        ("::", ":: is not an address that a browser can open"),
         ("phone/../x", "'phone/../x' is no address or name"),
         ("a,DNS:b", "'a,DNS:b' is no address or name"),
         ("192.0.2.77", "--host 192.0.2.77 --port 0: Cannot assign requested address"),

@@ -12,8 +12,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import JobPlan, planned_jobs
+from orchestrator.planning.plan import JobPlan, Plan, planned_jobs
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError, suggest
 

@@ -23,8 +23,7 @@ from orchestrator.commands.measure.pipelines.jobs import (
 )
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
-from orchestrator.planning.plan import Plan, make_plan
-from orchestrator.planning.schedule import schedule
+from orchestrator.planning.plan import Plan, make_plan, schedule
 from orchestrator.system.selector import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of

@@ -129,6 +129,7 @@ def test_all_that_is_refused_ends_with_the_reason(
         (("--model", MODEL, "--target", "speed"), "--target: 'speed'"),
         (("--model", MODEL, "--device", "abacus"), "--device abacus: nothing was measured on it"),
         (("--model", MODEL, "--output", DATABASE, "--format", "csv"), "is the database itself"),
+        (("--model", MODEL, "--chart", "a.svg"), "--chart: a curve needs two sizes"),
         (("explain", "no-cell"), "'no-cell' is no id of a cell"),
         (("explain", CELL, "--model", MODEL), "takes ids of cells, or options"),
         (("matrix", "nothing.yaml", "--output", "a.csv"), "nothing.yaml"),
@@ -171,11 +172,6 @@ def test_charts_show_band_and_factors(trained: Path, tmp_path: Path, suffix: str
         done = predict(trained, *words, "--chart", str(chart))
         assert done.returncode == 0, done.stderr
         assert chart.stat().st_size > 1000
-
-
-def test_one_size_is_no_curve(trained: Path, tmp_path: Path) -> None:
-    words = ("--model", MODEL, "--chart", str(tmp_path / "a.svg"))
-    complains(predict(trained, *words), 2, "--chart", "two sizes")
 
 
 def test_an_explanation_is_a_product(trained: Path) -> None:
