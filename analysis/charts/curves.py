@@ -93,7 +93,6 @@ def with_remainder(charts: Sequence[Chart], left_out: int) -> list[Chart]:
 
 
 def _curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
-    """The results of one question: a line for each backend and runtime."""
     noun, axis_title, _ = _SIZES[over]
     points = [point_of(one, metric, size=one.facts[over]) for one in results]
     question = question_words(results[0].facts, over)

@@ -82,7 +82,6 @@ def tooltip(number: str, *more: str) -> list[Spec]:
 
 
 def backends_of(points: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The backends of these rows, in the order of the palette."""
     return in_order((point["backend"] for point in points), BACKEND_MARKS)
 
 
@@ -171,7 +170,6 @@ def line_layer(points: Sequence[Point]) -> Spec:
 
 
 def metric_axis(metric: Metric, points: Sequence[Point]) -> Spec:
-    """The axis of a metric's values."""
     if metric.name in _FROM_ZERO:
         return linear_axis("value", metric.heading)
     return log_axis("value", metric.heading, points)

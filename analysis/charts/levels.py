@@ -33,8 +33,6 @@ _FEW_DAYS = timedelta(days=4)
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of the series."""
-
     facts: Mapping[str, Any]
     logarithms: Sequence[float]
     level: int | None = None

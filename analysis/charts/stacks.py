@@ -44,8 +44,6 @@ _OPACITIES = (1.0, 0.7, 0.45, 0.22, 0.06)
 
 @dataclass(frozen=True)
 class _Bar:
-    """A time and its parts."""
-
     words: str
     backend: str
     cell: str
@@ -177,7 +175,6 @@ def _backends(bars: Sequence[_Bar]) -> tuple[str, ...]:
 
 
 def _spec(bars: Sequence[_Bar], names: Sequence[str], unit: str) -> Spec:
-    """The description of these bars, whose parts are among the names."""
     rows_named = distinct_rows((bar.words, bar.host) for bar in bars)
     bars = [replace(bar, words=words) for bar, words in zip(bars, rows_named, strict=True)]
     points = [point for bar in bars for point in _points(bar, names, unit)]

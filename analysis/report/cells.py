@@ -56,7 +56,6 @@ _TRUST = (
 
 
 def cell_table(results: ReportedResults) -> Table:
-    """All results of a report, a row each."""
     rows = [_row(row) for row in results.rows]
     different = varying(rows, [field.name for field in (*CELL_FIELDS, *_TRUST)])
     cell = [field for field in CELL_FIELDS if field.name in {*different, *_ALWAYS}]
@@ -110,7 +109,6 @@ def _row(row: RowFacts) -> RowFacts:
 
 
 def result_details(results: ReportedResults) -> Mapping[str, ResultDetail]:
-    """The details of each result by its id."""
     durations = {row["result_id"]: row for row in results.ask(_durations_sql(results.ids))}
     return {
         row["result_id"]: _detail(row, durations.get(row["result_id"], {})) for row in results.rows

@@ -104,7 +104,6 @@ def _number(logarithm: float) -> float | None:
 
 
 def _miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
-    """The hidden results of a target that were predicted worst, the worst first."""
     misses = [
         (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
     ]
@@ -194,15 +193,12 @@ class DescribedPredictor:
     """Everything that a report shows of a predictor."""
 
     database: str
-    """The name of its database."""
     manifest: PredictorManifest
     machines: Sequence[KnownMachine]
     domains: Mapping[str, Domain]
     """The span of the examples by target."""
     evaluation: KeptEvaluation | None
-    """The evaluation that is kept beside it."""
     evaluation_command: str
-    """The command that makes one."""
 
     @property
     def trials(self) -> Iterator[tuple[Target, Novelty, KeptTrial]]:

@@ -10,7 +10,6 @@ from analysis.charts.regressions import change_chart, regression_charts
 from analysis.charts.topics import distinctly_named
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY
-from analysis.report.cells import marks_sentences, result_details, shared_facts
 from analysis.report.report import (
     RememberedAnswers,
     Report,
@@ -18,7 +17,7 @@ from analysis.report.report import (
     reported_results,
     table_section,
 )
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.shared import report_on
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.results.table import Field, RowFacts, Table
@@ -104,18 +103,9 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
         ),
         table_section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
-        *shared_sections(results),
     )
-    return Report(
-        topic=REGRESSION_TOPIC,
-        title=f"{judgements.run} against {judgements.base}",
-        facts={**_facts(judgements), **shared_facts(results.rows)},
-        answers=[*marks_sentences(results)],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
+    title = f"{judgements.run} against {judgements.base}"
+    return report_on(results, REGRESSION_TOPIC, title, sections, facts=_facts(judgements))
 
 
 def _facts(judgements: Judgements) -> dict[str, str]:
@@ -220,10 +210,7 @@ def _refusal_table(judgements: Judgements) -> Table:
     """Cells that cannot be compared, with the reason, and those of one side alone."""
     refused = [one for one in judgements.judgements if one.verdict == "not comparable"]
     rows = [{**_cell(one), "reason": one.reason} for one in refused]
-    sides = (
-        (judgements.base, judgements.only_before),
-        (judgements.run, judgements.only_after),
-    )
+    sides = ((judgements.base, judgements.only_before), (judgements.run, judgements.only_after))
     rows += [
         {"cell_id": cell_id, "reason": f"only in {side}"}
         for side, cells in sides

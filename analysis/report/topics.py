@@ -10,13 +10,7 @@ from analysis.charts.topics import charts_of
 from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
-from analysis.report.cells import (
-    CELL_FIELDS,
-    GRADE_FIELD,
-    marks_sentences,
-    result_details,
-    shared_facts,
-)
+from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
 from analysis.report.comparisons import comparison_table
 from analysis.report.report import (
     RememberedAnswers,
@@ -26,7 +20,7 @@ from analysis.report.report import (
     reported_results,
     table_section,
 )
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.shared import report_on
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -38,9 +32,7 @@ _THRESHOLDS = (
     f" least {100 * MEDIUM_SHARE:.0f} %. Low: less, or with limits. N/A: does not work."
 )
 _REASONS = (
-    Field("model"),
-    Field("mode"),
-    Field("backend"),
+    *map(Field, ("model", "mode", "backend")),
     Field("level", kind="grade"),
     Field("share", "share of the best", "share", "share_low", "share_high"),
     Field("cells", kind="number"),
@@ -305,15 +297,6 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     results = reported_results(remembered, replace(selection, condition=condition))
     own = [make(results) for make in chosen.sections]
     charts = charts_of(topic, remembered, results.shown)
-    sections = (ReportSection("charts", "Charts", charts=charts), *own, *shared_sections(results))
     answers = [answer for one in own for table in one.tables for answer in table.answers]
-    return Report(
-        topic=topic,
-        title=chosen.title,
-        facts=shared_facts(results.rows),
-        answers=[*marks_sentences(results), *answers],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
+    sections = (ReportSection("charts", "Charts", charts=charts), *own)
+    return report_on(results, topic, chosen.title, sections, answers)

@@ -49,7 +49,6 @@ class Interruptions:
         self._count = 0
 
     def install(self) -> None:
-        """Install the handlers."""
         for number in heeded_signals():
             signal.signal(number, self._take)
 
@@ -90,7 +89,6 @@ def _flush() -> int:
 
 
 def _exit_code(work: Callable[[], int]) -> int:
-    """The exit code of this work, whatever ends it."""
     try:
         return work()
     except TyperException as error:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,6 @@ class Word:
     name: str
     lines: tuple[str, ...]
     others: Sequence[str] = ()
-    """Other names of the same."""
 
 
 WORDS_FILE = Path(__file__).with_name("words.toml")
@@ -37,7 +36,8 @@ def find_word(text: str) -> Word:
     Raises:
         UsageError: there is none.
     """
-    known = _names()
+    known = {other.casefold(): word for word in WORDS for other in word.others}
+    known |= {word.name.casefold(): word for word in WORDS}
     wanted = " ".join(text.casefold().replace("_", " ").split())
     if match := _NUMBER.fullmatch(wanted):
         wanted = _EXAMPLES[match[1]]
@@ -50,13 +50,7 @@ def find_word(text: str) -> Word:
     )
 
 
-def _names() -> Mapping[str, Word]:
-    names = {other.casefold(): word for word in WORDS for other in word.others}
-    return names | {word.name.casefold(): word for word in WORDS}
-
-
 def print_word(word: Word, *, as_json: bool) -> None:
-    """Print one word with its three lines."""
     if as_json:
         print_json({"word": word.name, "lines": word.lines, "others": word.others})
         return
@@ -66,7 +60,6 @@ def print_word(word: Word, *, as_json: bool) -> None:
 
 
 def print_words(*, as_json: bool) -> None:
-    """Print all words, each with the first of its lines."""
     if as_json:
         print_json({word.name: word.lines for word in WORDS})
         return

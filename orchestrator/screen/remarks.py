@@ -26,7 +26,6 @@ def kind_of(code: str | None, facts: Facts | None) -> Hashable:
 
 
 def _is_number(fact: str) -> bool:
-    """True if the fact is a number alone."""
     try:
         float(fact)
     except ValueError:

@@ -38,7 +38,6 @@ class Sheet:
     title: str
     tables: Sequence[Table]
     notes: Sequence[str]
-    """Sentences below all tables."""
     data: object
     """The answer as JSON has it."""
     rows: Sequence[RowFacts] = ()
@@ -46,7 +45,6 @@ class Sheet:
 
 
 def print_sheet(sheet: Sheet, *, wide: bool = False) -> None:
-    """Print it on the terminal."""
     for number, table in enumerate(sheet.tables):
         if number:
             print_line("")
@@ -182,7 +180,6 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table."""
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -35,7 +35,6 @@ class _Grid:
     rows: Sequence[Sequence[str]]
     right: Sequence[bool]
     widths: Sequence[int]
-    """The width of each column with no text broken."""
 
 
 def print_lines(
@@ -161,7 +160,6 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _print_records(grid: _Grid, width: int) -> None:
-    """One column a line, each row under its number."""
     margin = max(map(cell_width, grid.headings))
     room = max(width - margin - 2 * len(_GAP), _LEAST_WRAPPED)
     for number, row in enumerate(grid.rows, start=1):

@@ -156,6 +156,5 @@ class BenchOptions(_OtherAxes, _Lengths):
 
     @classmethod
     def of_axes(cls, axes: Mapping[AxisName, Sequence[str]], **others: Any) -> Self:
-        """Options that list these values."""
         lists: dict[str, Any] = {name: list(values) for name, values in axes.items()}
         return cls(**lists, **others)

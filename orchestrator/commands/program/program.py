@@ -14,51 +14,37 @@ from orchestrator.commands.program.refusals import blank_in_list, extra_words
 from runner.contract.errors import UsageError
 from runner.contract.synonyms import axis_of
 
-_GUESSES: Mapping[str, str] = {
-    "analyze": "query",
-    "benchmark": "bench",
-    "build": "images build",
-    "catalogue": "models list",
-    "backup": "database snapshot",
-    "check": "database check",
-    "clean": "database drop",
-    "compact": "database compact",
-    "diff": "compare",
-    "completion": "--install-completion",
-    "continue": "run --resume last",
-    "delete": "database drop",
-    "drop": "database drop",
-    "dry-run": "plan",
-    "h": "--help",
-    "help": "--help",
-    "history": "query",
-    "image": "images",
-    "info": "doctor",
-    "install": "doctor",
-    "list": "models list",
-    "ls": "models list",
-    "measure": "bench",
-    "model": "models",
-    "prune": "images prune",
-    "pull": "images pull",
-    "push": "images push",
-    "rebuild": "database rebuild",
-    "restore": "database restore",
-    "results": "status",
-    "resume": "run --resume last",
-    "select": "query",
-    "setup": "doctor",
-    "show": "models show",
-    "snapshot": "database snapshot",
-    "sql": "query",
-    "start": "run",
-    "test": "verify",
-    "upgrade": "database rebuild",
-    "vacuum": "database vacuum",
-    "validate": "database check",
-    "version": "--version",
+_MEANT: Mapping[str, str] = {
+    "--help": "h help",
+    "--install-completion": "completion",
+    "--version": "version",
+    "bench": "benchmark measure",
+    "compare": "diff",
+    "database check": "check validate",
+    "database compact": "compact",
+    "database drop": "clean delete drop",
+    "database rebuild": "rebuild upgrade",
+    "database restore": "restore",
+    "database snapshot": "backup snapshot",
+    "database vacuum": "vacuum",
+    "doctor": "info install setup",
+    "images": "image",
+    "images build": "build",
+    "images prune": "prune",
+    "images pull": "pull",
+    "images push": "push",
+    "models": "model",
+    "models list": "catalogue list ls",
+    "models show": "show",
+    "plan": "dry-run",
+    "query": "analyze history select sql",
+    "run": "start",
+    "run --resume last": "continue resume",
+    "status": "results",
+    "verify": "test",
 }
-"""The command that is meant by a word that other tools have for it."""
+"""By a command, the words that other tools have for it."""
+_GUESSES = {word: command for command, words in _MEANT.items() for word in words.split()}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -106,7 +92,6 @@ class ProgramCommand(TyperCommand):
         super().__init__(*arguments, params=params, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words."""
         words = list(args)
         try:
             extra = super().parse_args(ctx, args)
@@ -117,7 +102,6 @@ class ProgramCommand(TyperCommand):
         return extra
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own parameters and those of the program, `--help` last."""
         *own, last = super().get_params(ctx)
         return [*own, *_inherited(ctx), last]
 
@@ -141,7 +125,6 @@ class CommandGroup(TyperGroup):
     """The command that a group without one stands for."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own parameters and those of the program, `--help` last."""
         *own, last = super().get_params(ctx)
         return [*own, *_inherited(ctx), last] if ctx.parent else [*own, last]
 
@@ -157,7 +140,6 @@ class CommandGroup(TyperGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command named, its name and its words."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise self._unknown(ctx, args[0])
         return super().resolve_command(ctx, args)

@@ -28,7 +28,6 @@ class MadeReport:
 
     report: Report
     made_from: str
-    """The database or the file."""
     path: Path
     """The page that it becomes unless somebody names another."""
     run: RunReport | None = None
@@ -42,7 +41,6 @@ def _made(report: Report, database: Path, name: str, answers: Iterable[str] = ()
 
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
-    """The report on a topic, from the results of a selection."""
     with request.open() as (store, selection):
         report = make_report(topic, store, selection)
     if not report.sections:
@@ -104,7 +102,6 @@ def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
 
 
 def report_predictor(database: Path) -> MadeReport:
-    """The report on the database's predictor, with what it rests on."""
     from analysis.report.predictions import (
         PREDICTION_TOPIC,
         DescribedPredictor,

@@ -67,7 +67,6 @@ class ReportCommand(Judging, ResultSelection, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Write the report."""
         from orchestrator.commands.report.output import ReportOutput
 
         form, selected = asked_format(self.format_, as_json=self.json), self.selected

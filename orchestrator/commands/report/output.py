@@ -60,9 +60,7 @@ class ReportOutput:
     path: Path | None = None
     """The file; None for the usual page, and for stdout with other formats."""
     charts: Path | None = None
-    """The folder of pictures; None if none are asked for."""
     force: bool = False
-    """True if files may be replaced."""
 
     def require(self, database: Path) -> None:
         """Refuse files that cannot be written, before any work is done for them."""

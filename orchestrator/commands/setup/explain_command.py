@@ -26,7 +26,6 @@ class ExplainCommand(Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the explanation."""
         from orchestrator.screen.dictionary import find_word, print_word, print_words
 
         if self.word is None:

@@ -40,9 +40,7 @@ class RemoteStatus:
     """The image's name without `accelmatrix-`."""
     reference: str
     image: PublishedImage | None
-    """The image that the registry has under that tag."""
     released: ReleasedImage | None
-    """The image that this version's release published."""
 
     @property
     def state(self) -> PublicationState:
@@ -66,12 +64,10 @@ class VerifiedImage:
 
     name: str
     reference: str
-    """Its name with the digest that was checked."""
     checks: tuple[SignatureCheck, ...]
 
     @property
     def valid(self) -> bool:
-        """True if nothing speaks against it."""
         return all(check.valid for check in self.checks)
 
 
@@ -138,7 +134,6 @@ def _require_registry(settings: ImageSettings) -> None:
 
 
 def print_images(statuses: Sequence[ImageStatus], *, wide: bool, as_json: bool) -> None:
-    """One row for each image, whether the engine holds it or not."""
     if as_json:
         print_json(statuses)
         return

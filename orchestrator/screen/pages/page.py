@@ -18,7 +18,6 @@ class Page:
 
     title: str
     lead: Sequence[Markup]
-    """Elements below the title, before everything else."""
     sections: Sequence["PageSection"]
     foot: str
     """The line at its end: by whom it was made, of what and when."""
@@ -28,7 +27,6 @@ class Page:
     """Scripts that the page's own one needs."""
 
     def html(self) -> str:
-        """The whole file."""
         style, scripts = _style(), [*self.scripts, _resource("page.js")]
         head = element(
             "head",
@@ -76,7 +74,6 @@ class PageSection:
     content: Sequence[Markup]
 
     def html(self) -> Markup:
-        """The section as an element."""
         if not self.title:
             return element("section", self.content)
         heading = f"{self.name}-heading"
