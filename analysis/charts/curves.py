@@ -135,11 +135,7 @@ def _sentence(results: Sequence[MetricValue], metric: Metric, over: str) -> str:
 
 
 def _best_words(results: Sequence[MetricValue], metric: Metric) -> str:
-    """The best of several results of one question, and how far it is from the next.
-
-    E.g. `the lowest median latency is 3.55 ms, of openvino; the next, 4.23 ms of cpu onnxruntime,
-    cannot be told from it`.
-    """
+    """The best of several results of one question, and how far it is from the next."""
     first, *others = sorted(results, key=lambda one: -_worth(one, metric))
     extreme = "highest" if metric.more_is_better else "lowest"
     value = amount(first.value, metric.unit)

@@ -93,11 +93,7 @@ def _on_paper(chart: Chart) -> Spec:
 
 
 def drawing_library() -> Any:
-    """The library that draws.
-
-    Raises:
-        UsageError: the extra `analysis` is not installed.
-    """
+    """The library that draws; a UsageError says that the extra `analysis` is not installed."""
     try:
         return importlib.import_module("vl_convert")
     except ImportError as error:

@@ -113,12 +113,7 @@ def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
 
 
 def named_rows(order: Iterable[str], step: int = 34) -> dict[str, Any]:
-    """Height and vertical axis of rows whose names stand above their marks.
-
-    Args:
-        order: the rows' names, the first on top.
-        step: the height of a row, pixels.
-    """
+    """Height and axis of rows of `step` pixels, whose names stand above their marks."""
     names = list(dict.fromkeys(order))
     y = {"field": "row", "type": "nominal", "sort": names, "axis": None}
     return {"height": step * len(names), "encoding": {"y": y}}

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.charts.accuracy import errors_chart, kept_chart
-from analysis.charts.chart import Chart
+from analysis.charts.chart import Chart, distinctly_named
 from analysis.charts.predictions import shown_unit, shown_value
-from analysis.charts.topics import distinctly_named
 from analysis.charts.words import listed, noun_count, path_words, uppercase_first
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.features import Domain

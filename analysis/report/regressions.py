@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.charts.chart import distinctly_named
 from analysis.charts.levels import reading_words
 from analysis.charts.regressions import change_chart, regression_charts
-from analysis.charts.topics import distinctly_named
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY
 from analysis.report.report import (
@@ -74,12 +74,7 @@ _METHOD = (
 
 
 def regression_report(judgements: Judgements, source: ArrowSource, selection: Selection) -> Report:
-    """The report on the verdicts of a run.
-
-    Args:
-        judgements: the verdicts.
-        source: the database of the judged side.
-        selection: its results.
+    """The report on the verdicts of a run, from the database and the results of the judged side.
 
     Raises:
         BenchError: the database cannot be read.

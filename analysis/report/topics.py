@@ -1,12 +1,18 @@
-"""Topics of reports: which sections each has."""
+"""Topics of reports: which charts and sections each has."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from analysis.charts.stacks import START_STAGES, STEP_PARTS
-from analysis.charts.topics import charts_of
+from analysis.charts.chart import Chart, distinctly_named
+from analysis.charts.comparisons import property_comparison
+from analysis.charts.curves import size_curves
+from analysis.charts.durations import duration_charts
+from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
+from analysis.charts.scenarios import offline_curves, server_curves
+from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
 from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
@@ -257,6 +263,15 @@ _HARDWARE = (
     _section("devices", "Devices", _by("hardware", "Side by side")),
     _section("efficiency", "Use of the hardware", _part("efficiency")),
 )
+_DrawCharts = Callable[[ArrowSource, Selection], tuple[Chart, ...]]
+"""Draws all charts of a kind that the selected results have."""
+_METRICS = ("latency", "throughput", "tokens", "memory")
+_BY_BATCH: _DrawCharts = partial(size_curves, metric_names=_METRICS)
+_BY_LENGTH: _DrawCharts = partial(size_curves, metric_names=_METRICS, over="sequence_length")
+_BY_WORKERS: _DrawCharts = partial(size_curves, metric_names=("models_per_second",), over="workers")
+_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY = (
+    partial(property_comparison, by=by) for by in ("backend", "runtime", "precision", "family")
+)
 _MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"
 _SCALED = "`orchestrator bench --model NAME --batch-size 1,2,4,8` measures"
 _STARTED = "`orchestrator bench --model NAME --mode startup` measures starts"
@@ -264,9 +279,10 @@ _STARTED = "`orchestrator bench --model NAME --mode startup` measures starts"
 
 @dataclass(frozen=True)
 class ReportTopic:
-    """A topic of reports: its title and its sections."""
+    """A topic of reports."""
 
     title: str
+    charts: Sequence[_DrawCharts]
     sections: Sequence[_MakeSection]
     """Its own sections, before those that every report has."""
     remedy: str = _MEASURE
@@ -276,13 +292,40 @@ class ReportTopic:
 
 
 REPORT_TOPICS: Mapping[str, ReportTopic] = {
-    "performance": ReportTopic("Performance", (_family_section, *_COMPARISONS)),
-    "hardware": ReportTopic("Hardware", _HARDWARE),
-    "compatibility": ReportTopic("Compatibility", (_rating_section,)),
-    "startup": ReportTopic("Starts", (_STARTS,), _STARTED, "mode = 'startup'"),
-    "scaling": ReportTopic("Scaling", _SCALING, _SCALED),
-    "run": ReportTopic("Run", (*_COMPARISONS, *_SCALING, _STARTS)),
+    "performance": ReportTopic(
+        "Performance",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY, family_efficiencies),
+            *(_BY_BATCH, training_steps, server_curves, energy_rows),
+        ),
+        (_family_section, *_COMPARISONS),
+    ),
+    "hardware": ReportTopic(
+        "Hardware", (rooflines, family_efficiencies, _BACKENDS, energy_rows), _HARDWARE
+    ),
+    "compatibility": ReportTopic("Compatibility", (), (_rating_section,)),
+    "startup": ReportTopic(
+        "Starts", (startup_stages, _BY_WORKERS), (_STARTS,), _STARTED, "mode = 'startup'"
+    ),
+    "scaling": ReportTopic(
+        "Scaling", (_BY_BATCH, offline_curves, _BY_LENGTH, _BY_WORKERS), _SCALING, _SCALED
+    ),
+    "run": ReportTopic(
+        "Run",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_BATCH, offline_curves, _BY_LENGTH),
+            *(training_steps, startup_stages, _BY_WORKERS, server_curves, rooflines),
+            *(family_efficiencies, energy_rows, duration_charts),
+        ),
+        (*_COMPARISONS, *_SCALING, _STARTS),
+    ),
 }
+
+
+def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
+    """All charts of a topic that the selected results have, each under a name of its own."""
+    kinds = REPORT_TOPICS[topic].charts
+    return distinctly_named(chart for draw in kinds for chart in draw(source, selection))
 
 
 def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report:

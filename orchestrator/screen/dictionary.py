@@ -1,4 +1,4 @@
-"""Explanations of the words on the screen: found, and printed."""
+"""Explanations of the words on the screen."""
 
 import re
 import tomllib
@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.results.table import wrapping
-from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import print_lines
 from runner.contract.errors import UsageError, suggest
 
 
@@ -48,21 +45,3 @@ def find_word(text: str) -> Word:
         f"no word {text!r} is explained{suggest(wanted, known)}",
         hint="`orchestrator explain` lists the words",
     )
-
-
-def print_word(word: Word, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"word": word.name, "lines": word.lines, "others": word.others})
-        return
-    print_line(word.name)
-    for line in word.lines:
-        print_line(f"  {line}")
-
-
-def print_words(*, as_json: bool) -> None:
-    if as_json:
-        print_json({word.name: word.lines for word in WORDS})
-        return
-    print_lines(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
-    print_line()
-    print_line("`orchestrator explain WORD` says more.")

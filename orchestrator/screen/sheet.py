@@ -115,11 +115,7 @@ def sheet_format(
 
 
 def named_format(output: Path, suffixes: Mapping[str, str]) -> str:
-    """The format that the file's name says.
-
-    Raises:
-        UsageError: it says none.
-    """
+    """The format that the file's name says; it is refused if it says none."""
     form = suffixes.get(output.suffix.lower())
     if form is None:
         raise UsageError(

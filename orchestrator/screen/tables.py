@@ -191,10 +191,7 @@ def _print_left_out(headings: Sequence[str], beyond: int) -> None:
 
 
 def sparkline(values: Sequence[float], *, blocks: bool, width: int = MOST_LETTERS) -> str:
-    """The values as letters from the least to the greatest, means of neighbours where many.
-
-    All have the middle letter where they are equal.
-    """
+    """The values as letters from the least to the greatest, means of neighbours where many."""
     if not values:
         return ""
     letters = _BLOCKS if blocks else _PLAIN

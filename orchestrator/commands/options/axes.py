@@ -55,10 +55,7 @@ def with_axes(
 ) -> Callable[[type[_Owner]], type[_Owner]]:
     """Give a class a field for each of these axes, before its own and before it is a dataclass.
 
-    Args:
-        names: the axes.
-        texts: help for those of which the class says something of its own.
-        words: a word that stands in place of an axis' values.
+    It may have help of its own for an axis, and a word that stands in place of an axis' values.
     """
 
     def add(owner: type[_Owner]) -> type[_Owner]:

@@ -130,14 +130,11 @@ class CommandGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; where no command is named, the usual one is meant."""
-        if self.alone and not ctx.resilient_parsing and self._names_no_command(ctx, args):
+        begins_with_option = all(word.startswith("-") for word in args[:1])
+        asks_help = any(word in ctx.help_option_names for word in args)
+        if self.alone and begins_with_option and not asks_help and not ctx.resilient_parsing:
             args = [self.alone, *args]
         return super().parse_args(ctx, args)
-
-    def _names_no_command(self, ctx: Any, args: list[str]) -> bool:
-        return all(word.startswith("-") for word in args[:1]) and not any(
-            word in ctx.help_option_names for word in args
-        )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:

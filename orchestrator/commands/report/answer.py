@@ -71,10 +71,7 @@ def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
 
 
 def report_regressions(request: "RegressionRequest") -> MadeReport:
-    """The report on the verdicts of a run against a baseline, with the answer to its question.
-
-    Steps, and cells that cannot be compared, stand in its tables.
-    """
+    """The report on the verdicts of a run against a baseline, with the answer to its question."""
     from analysis.report.regressions import REGRESSION_TOPIC, regression_report
     from orchestrator.commands.regress.answer import judge_sides
     from orchestrator.commands.results.sides import open_sides

@@ -15,24 +15,14 @@ from orchestrator.screen.pages.page import Page, PageCell, PageSection, page_cel
 from orchestrator.system.text import plural
 
 _GRADES = {
-    "A": "good",
-    "B": "good",
-    "C": "fair",
-    "D": "bad",
-    "High": "good",
-    "Medium": "fair",
-    "Low": "bad",
-    "N/A": "bad",
+    **dict.fromkeys(("A", "B", "High"), "good"),
+    **dict.fromkeys(("C", "Medium"), "fair"),
+    **dict.fromkeys(("D", "Low", "N/A"), "bad"),
 }
 _WORDS = {
-    "agree": "good",
-    "wrong": "bad",
-    "proven": "good",
-    "partial": "fair",
-    "none": "bad",
-    "improvement": "good",
-    "inconclusive": "fair",
-    "regression": "bad",
+    **dict.fromkeys(("agree", "proven", "improvement"), "good"),
+    **dict.fromkeys(("partial", "inconclusive"), "fair"),
+    **dict.fromkeys(("wrong", "none", "regression"), "bad"),
 }
 _KINDS = {"prose": "long", "id": "id", "moment": "short"}
 _RESULT = "result_id"

@@ -82,10 +82,7 @@ def verified_images(
 ) -> list[VerifiedImage]:
     """Check signature and provenance of images: those named, or all that the release published.
 
-    Args:
-        settings: registry, version and lock.
-        names: images by name; empty for all that are published.
-        key: the public key of who signed; None for the release's own workflow.
+    The key is the public one of who signed; None for the release's own workflow.
     """
     _require_registry(settings)
     signer, cosign = _signer(settings, key), find_cosign()

@@ -10,7 +10,7 @@ from analysis.charts.comparisons import property_comparison
 from analysis.charts.curves import size_curves
 from analysis.charts.durations import MOST_MARKS, duration_charts
 from analysis.charts.stacks import training_steps
-from analysis.charts.topics import charts_of
+from analysis.report.topics import charts_of
 from analysis.results.selection import Selection
 from orchestrator.store.store import Store
 from tests.analysis.charts.conftest import LONG_RUN
