@@ -189,7 +189,7 @@ def _graphs(results: ReportedResults) -> list[dict[str, Any]]:
     """Graphs that could not be exported at the first try, with the way that went."""
     return results.ask(f"""
         SELECT model, backend, runtime, graph_remedy, count(*) AS cells FROM benchmark_results
-        WHERE result_id IN ({results.ids}) AND contains(graph_remedy, ' failed, ')
+        WHERE result_id IN ({results.ids}) AND graph_attempts > 1
         GROUP BY ALL ORDER BY ALL
     """)
 

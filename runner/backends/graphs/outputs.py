@@ -41,6 +41,7 @@ def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
         "graph": f"{job.graph}/{graph.shape}",
         "graph_sha256": graph.sha256,
         "graph_remedy": _remedy(graph),
+        "graph_attempts": len(graph.attempts),
         "graph_difference_relative": graph.difference_relative,
         "quantization": graph.method,
     }
