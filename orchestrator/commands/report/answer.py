@@ -143,8 +143,8 @@ def report_file(file: Path, request: SelectionRequest) -> MadeReport:
                 hint=f"`orchestrator import {file} --dry-run` tells what it holds",
             ) from error
     titled = replace(outcome.report, title=file.name)
-    made = _made(titled, request.database, file.stem)
-    return replace(made, made_from=str(file))
+    outcome = _made(titled, request.database, file.stem)
+    return replace(outcome, made_from=str(file))
 
 
 @contextmanager

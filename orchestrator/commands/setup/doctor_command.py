@@ -39,7 +39,7 @@ _TRIAL = "runner.backends.onnxruntime_web.browser_trial"
 
 
 def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
-    """What runs here, what could and how."""
+    """The backends that run here, and those that could with the way to it."""
     running = [row for row in diagnoses if row.runs]
     possible = [row for row in diagnoses if row.could_run]
     yield f"Runs here: {_by_launcher(running)}." if running else "Nothing runs here yet."
