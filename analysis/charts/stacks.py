@@ -91,7 +91,7 @@ def _training_chart(rows: Sequence[RowFacts]) -> Chart:
         f"{_training_sentence(rows)} Upright marks are the medians of whole steps, which those of"
         f" the parts need not add up to.{more}",
         _spec(bars, names, "ms"),
-        _backends(bars),
+        backends_of(map(vars, bars)),
     )
 
 
@@ -143,7 +143,7 @@ def startup_stages(source: ArrowSource, selection: Selection) -> tuple[Chart, ..
         _start_sentence(rows, bars)
         + (f" {left_out} quicker starts are not drawn." if left_out else ""),
         _spec(bars, [stage.replace("_", " ") for stage in START_STAGES], "s"),
-        _backends(bars),
+        backends_of(map(vars, bars)),
     )
     return (chart,)
 
@@ -168,10 +168,6 @@ def _start_sentence(rows: Sequence[RowFacts], bars: Sequence[_Bar]) -> str:
         f" {amount(quickest['warm'], 's')} ({path_words(quickest)}). Upright marks are medians of"
         " whole starts."
     )
-
-
-def _backends(bars: Sequence[_Bar]) -> tuple[str, ...]:
-    return backends_of({"backend": bar.backend} for bar in bars)
 
 
 def _spec(bars: Sequence[_Bar], names: Sequence[str], unit: str) -> Spec:

@@ -196,8 +196,6 @@ def _graphs(results: ReportedResults) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _GradedRow:
-    """A row as the summary of grades reads it."""
-
     grade: Grade | None
     doubts: Sequence[Doubt]
 

@@ -16,8 +16,7 @@ from typer import TyperException
 
 from orchestrator.commands.app import app
 from orchestrator.commands.program.completion import PROGRAM, completing
-from orchestrator.commands.program.program import chosen
-from orchestrator.commands.program.refusals import usage_error
+from orchestrator.commands.program.program import chosen, usage_error
 from orchestrator.screen.lines import print_note
 from orchestrator.screen.streams import LossyStream, discard, occupy_descriptors, open_stream
 from orchestrator.system.files import REMEDY, file_hint

@@ -70,7 +70,8 @@ def print_table(table: Table, *, wide: bool = False, beyond: int = 0) -> None:
         _print_records(grid, width)
         _print_left_out([], beyond)
         return
-    _print_rows(grid, widths, bold=_takes_style())
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    _print_rows(grid, widths, bold=not is_plain)
     absent = [heading for index, heading in enumerate(grid.headings) if index not in widths]
     _print_left_out(absent, beyond)
 
@@ -101,10 +102,6 @@ def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
         if not (wide or grid.columns[index].essential):
             choices.append([other for other in choices[-1] if other != index])
     return [choice for choice in choices if choice]
-
-
-def _takes_style() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _fits(widths: Mapping[int, int], width: int) -> bool:

@@ -17,17 +17,8 @@ if TYPE_CHECKING:
     from orchestrator.commands.report.answer import MadeReport
     from orchestrator.commands.results.selection import SelectionRequest
 
-_Topic = Literal[
-    "performance",
-    "hardware",
-    "compatibility",
-    "startup",
-    "scaling",
-    "run",
-    "regression",
-    "prediction",
-    "site",
-]
+_OfResults = Literal["performance", "hardware", "compatibility", "startup", "scaling"]
+_Topic = Literal[_OfResults, "run", "regression", "prediction", "site"]
 _Format = Literal["html", "markdown", "json"]
 _OF_RUNS = ("run", "regression")
 """Topics about one run."""

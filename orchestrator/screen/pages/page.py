@@ -28,11 +28,15 @@ class Page:
 
     def html(self) -> str:
         style, scripts = _style(), [*self.scripts, _resource("page.js")]
+        policy = (
+            f"default-src 'none'; script-src {' '.join(map(source_hash, scripts))};"
+            f" style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+        )
         head = element(
             "head",
             element("meta", charset="utf-8"),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("meta", http_equiv="Content-Security-Policy", content=_policy(style, scripts)),
+            element("meta", http_equiv="Content-Security-Policy", content=policy),
             element("meta", name="referrer", content="no-referrer"),
             element("meta", name="generator", content="AccelMatrix"),
             element("title", f"{self.title} · AccelMatrix"),
@@ -79,14 +83,6 @@ class PageSection:
         heading = f"{self.name}-heading"
         title = element("h2", self.title, id=heading)
         return element("section", title, self.content, id=self.name, aria_labelledby=heading)
-
-
-def _policy(style: str, scripts: Sequence[str]) -> str:
-    """The rules that allow this style and these scripts, and nothing else."""
-    return (
-        f"default-src 'none'; script-src {' '.join(map(source_hash, scripts))};"
-        f" style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
-    )
 
 
 @cache
