@@ -54,6 +54,9 @@ ENGINE, NOT_FINITE, TORCH = (
 AWAY = reason("engine_lost", phase="load")
 BUDGET = reason("budget_spent", budget_s=300.0)
 NO_PRODUCT = reason("int8_no_product")
+DIFFER = reason(
+    "outputs_differ", difference=0.123456, output="logits", precision="int8", allowed=0.1
+)
 WAYS = reason(
     "attempts_failed",
     attempt1=reason("attempt_failed", way="dynamic shapes", cause=NO_PRODUCT),
@@ -110,17 +113,7 @@ WAYS = reason(
         ),
         (reason("weights_unchanged", weights="a, b", steps=1), "a, b did not change in 1 step"),
         (
-            reason(
-                "at_shape",
-                shape="b2",
-                cause=reason(
-                    "outputs_differ",
-                    difference=0.123456,
-                    output="logits",
-                    precision="int8",
-                    allowed=0.1,
-                ),
-            ),
+            reason("at_shape", shape="b2", cause=DIFFER),
             "at b2, the outputs differ from the fp32 reference by 0.12 (logits), int8 is allowed"
             " 0.1",
         ),
