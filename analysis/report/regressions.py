@@ -84,18 +84,15 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     notes = [reading_words(judgements.threshold)] if charts else []
+    changes = _verdict_table("changes", "Changes", judgements, _OPEN)
+    unchanged = _verdict_table("unchanged", "No change", judgements, ("no change",))
     beside = "Changed beside: candidates for the cause"
     sections = (
-        table_section(
-            "changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)
-        ),
+        table_section("changes", "Changes", changes),
         table_section("beside", beside, _beside_table(verdicts)),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
         table_section("steps", "Steps of the series", _step_table(verdicts)),
-        table_section(
-            *("unchanged", "No change"),
-            _verdict_table("unchanged", "No change", judgements, ("no change",)),
-        ),
+        table_section("unchanged", "No change", unchanged),
         table_section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
     )

@@ -240,7 +240,8 @@ def _section(name: str, title: str, *tables: _MakeTable) -> _MakeSection:
 
 _COMPARISONS = (
     _section(
-        *("compared", "Side by side"),
+        "compared",
+        "Side by side",
         _by("backend", "Backends"),
         _by("runtime", "Runtimes"),
         _by("precision", "Precisions"),
@@ -252,11 +253,11 @@ _COMPARISONS = (
 _STARTS = _section("starts", "Starts", _part("startup_results"))
 _SCALING = (
     _section(
-        *("batches", "Batches"), _by("batch_size", "By batch", "throughput"), _part("offline_curve")
+        "batches", "Batches", _by("batch_size", "By batch", "throughput"), _part("offline_curve")
     ),
     _section("lengths", "Lengths", _by("sequence_length", "By length", "throughput")),
     _section(
-        *("threads", "Threads and workers"), _by("threads", "Threads"), _by("workers", "Workers")
+        "threads", "Threads and workers", _by("threads", "Threads"), _by("workers", "Workers")
     ),
 )
 _HARDWARE = (

@@ -74,11 +74,14 @@ def with_axes(
     return add
 
 
+def _number(text: str) -> Any:
+    return typer.Option(metavar="N", help=text, parser=number_parser())
+
+
 def with_sizes(owner: type[_Owner]) -> type[_Owner]:
     """Give a class a field for one size of each axis that has them."""
     for axis in map(axis_called, SIZED_AXES):
-        option = typer.Option(metavar="N", help=axis.full_size_help, parser=number_parser())
-        owner.__annotations__[axis.name] = Annotated[int | None, option]
+        owner.__annotations__[axis.name] = Annotated[int | None, _number(axis.full_size_help)]
         setattr(owner, axis.name, None)
     return owner
 
@@ -118,16 +121,8 @@ class _Lengths:
     profile: Annotated[
         ProfileWord, choice(ProfileWord, "--profile", help="How long to measure.")
     ] = "quick"
-    iterations: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Fewest timed iterations of a cell.", parser=number_parser()
-        ),
-    ] = None
-    rounds: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Fewest launches of a cell.", parser=number_parser()),
-    ] = None
+    iterations: Annotated[int | None, _number("Fewest timed iterations of a cell.")] = None
+    rounds: Annotated[int | None, _number("Fewest launches of a cell.")] = None
     cell_timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
     ] = None
