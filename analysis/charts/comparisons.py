@@ -89,10 +89,9 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     left_out = remainder_words(
         len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
     )
-    axis = log_axis(
-        *("speedup", f"times as good as {beside}", [*points, {"speedup": 1.0}]),
-        *("speedup", "low", "high"),
-    )
+    title = f"times as good as {beside}"
+    with_one = [*points, {"speedup": 1.0}]
+    axis = log_axis("speedup", title, with_one, "speedup", "low", "high")
     spec = row_chart(
         points,
         axis,

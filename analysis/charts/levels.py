@@ -33,8 +33,6 @@ _FEW_DAYS = timedelta(days=4)
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of the series."""
-
     facts: Mapping[str, Any]
     logarithms: Sequence[float]
     level: int | None = None
@@ -44,10 +42,7 @@ class _Run:
 def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
     """The history of a series up to the judged result, with the verdict in the title.
 
-    Args:
-        judgement: the verdict.
-        case: what it was reached from.
-        threshold: the least relative change that matters, drawn about the baseline.
+    The threshold is the least relative change that matters, drawn about the baseline.
     """
     metric = judgement.metric
     runs = _runs(case)

@@ -34,7 +34,7 @@ from orchestrator.system.problems import (
     quote,
     raise_problems,
     read_source,
-    unknown_key,
+    refuse_key,
 )
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, refuse_unknown, suggest
@@ -109,7 +109,7 @@ def read_mapping(path: Path) -> MappingFile:
         raise_problems(source, [Problem((), "is empty")], _HINT)
     columns = source.data.get("columns") if isinstance(source.data, dict) else None
     unknown = [
-        Problem(("columns", name), unknown_key(name, _COLUMNS))
+        Problem(("columns", name), refuse_key(name, _COLUMNS))
         for name in (columns if isinstance(columns, dict) else ())
         if name not in _COLUMNS
     ]
