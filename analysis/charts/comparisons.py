@@ -18,8 +18,7 @@ from analysis.charts.layers import (
 from analysis.charts.questions import richest_questions
 from analysis.charts.words import distinct_rows, file_stem, noun_count, path_words, size_words
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import metric_values
+from analysis.compare.values import metric_values, with_intervals
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource

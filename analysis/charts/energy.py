@@ -6,9 +6,9 @@ from typing import Any
 from analysis.charts.chart import Chart
 from analysis.charts.layers import Point, backends_of, log_axis, named_rows, point_layers, row_names
 from analysis.charts.words import distinct_rows, noun_count, path_words, size_words
-from analysis.results.comparability import SCOPE, SCOPE_SQL
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
+from analysis.results.series import SCOPE, SCOPE_SQL
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from analysis.statistics.numbers import amount
 

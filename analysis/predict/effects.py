@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.predict.examples.placements import Pairs, Placement, words_of
 from analysis.predict.features import FEATURES, features
-from analysis.statistics.arrays import Places, Values, ValueTable, np
-from analysis.statistics.least_squares import damped_least_squares
+from analysis.statistics.arrays import Places, Values, ValueTable, damped_least_squares, np
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse

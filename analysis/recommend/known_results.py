@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
+from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values, with_intervals
 from analysis.compatibility.verdicts import verdict_sql
 from analysis.recommend.candidates import CandidateMachine, CellKey, Objection, key_of_facts
 from analysis.recommend.figures import Figure
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
-from analysis.results.comparability import SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
+from analysis.results.series import SCOPE
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell

@@ -6,16 +6,23 @@ volume 3, 2nd edition (1998), section 6.2.1). What a measurement leaves open lea
 neighbours are measured instead, and the answer may be several versions.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
+from itertools import groupby
 from statistics import fmean
 from typing import Literal, Self, TypeAlias
 
-from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.compare.circumstances import DIRTY
+from analysis.compare.values import PART
+from analysis.regress.launches import LaunchedResult, PastResult, launched_results
 from analysis.regress.noise import noise_between
-from analysis.regress.software_versions import Version, pooled
 from analysis.regress.verdicts import LevelShift
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
 from analysis.statistics.significance import LEVEL, student_quantile
 
 VersionOutcome: TypeAlias = Literal["good", "bad", "unclear"]
@@ -23,6 +30,105 @@ MOST_TRIES = 2
 """Measurements of a version, together, after which it stays unclear."""
 _SHOWN_SHARE = 0.5
 """Least share of the recorded change that must show again."""
+_TOGETHER = timedelta(days=1)
+"""The longest time between results that are compared as measured again together."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """The software of results of a series that were measured one behind the other."""
+
+    name: str
+    """The digest of the image, or the commit where jobs were processes of this machine."""
+    results: tuple[LaunchedResult, ...]
+    """In the order of time; one at least."""
+
+    @property
+    def first(self) -> LaunchedResult:
+        return self.results[0]
+
+    @property
+    def run_id(self) -> str:
+        """The first run."""
+        return self.first.run_id
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the checkout that the first run was planned with."""
+        commit: str | None = self.first.facts["git_commit"]
+        return commit
+
+
+def results_by_cell(
+    source: ArrowSource, selection: Selection, metric: Metric, cell_ids: Iterable[str]
+) -> dict[str, list[LaunchedResult]]:
+    """The selected results of these cells, of whichever run, each in the order of time."""
+    names = ", ".join(map(text, sorted(cell_ids)))
+    condition = f"({selection.condition}) AND r.cell_id IN ({names})"
+    every = replace(selection, condition=condition, run_id=None, every=True)
+    by_cell: dict[str, list[LaunchedResult]] = {}
+    for result in launched_results(source, every, metric):
+        by_cell.setdefault(result.cell_id, []).append(result)
+    return by_cell
+
+
+def grouped_versions(results: Iterable[LaunchedResult]) -> tuple[Version, ...]:
+    """The versions of these results, which are in the order of time.
+
+    Results that name neither image nor commit are left out; a version that came back is there
+    twice.
+    """
+    named = [(name, result) for result in results if (name := _version_name(result))]
+    return tuple(
+        Version(name, tuple(result for _, result in group))
+        for name, group in groupby(named, key=lambda pair: pair[0])
+    )
+
+
+def _version_name(result: LaunchedResult) -> str:
+    """The digest of the image of a result, else the commit; empty if it names neither."""
+    name: str = result.facts["image_digest"] or result.facts["git_commit"] or ""
+    return name
+
+
+def measured_again(
+    results: Iterable[LaunchedResult], versions: Iterable[Version], since: LaunchedResult
+) -> dict[str, tuple[LaunchedResult, ...]]:
+    """Results of these versions after the one that gave rise to the question, by version's name.
+
+    They are those of one series and of one day, which can be compared with each other: those of the
+    newest. A commit whose checkout had changes is measured again by its checkout without them.
+    """
+    known = list(versions)
+    names = {version.name.removesuffix(DIRTY): version.name for version in known}
+    names |= {version.name: version.name for version in known}
+    later: list[tuple[str, LaunchedResult]] = []
+    for result in results:
+        own, moment = _version_name(result), result.facts["measured_at"]
+        name = names.get(own, names.get(own.removesuffix(DIRTY)))
+        is_later = moment is not None and moment > since.facts["measured_at"]
+        if name is not None and is_later and result.facts[PART] == since.facts[PART]:
+            later.append((name, result))
+    if not later:
+        return {}
+    later.sort(key=lambda pair: pair[1].facts["measured_at"])
+    newest = later[-1][1]
+    key, oldest = newest.key(per_host=True), newest.facts["measured_at"] - _TOGETHER
+    by_version: dict[str, tuple[LaunchedResult, ...]] = {}
+    for name, result in later:
+        if result.key(per_host=True) == key and result.facts["measured_at"] >= oldest:
+            by_version[name] = (*by_version.get(name, ()), result)
+    return by_version
+
+
+def pooled(results: Sequence[LaunchedResult]) -> LaunchedResult:
+    """Results of one version as one, with the launches of all."""
+    if len(results) == 1:
+        return results[0]
+    launches = tuple(value for result in results for value in result.launches)
+    value = math.exp(fmean(map(math.log, launches)))
+    worst = max(result.grade for result in results)
+    return LaunchedResult({**results[0].facts, "grade": worst}, value, launches)
 
 
 @dataclass(frozen=True)
@@ -39,14 +145,13 @@ class Search:
     @property
     def good(self) -> int:
         """The newest version that is known to be good."""
-        known = (index for index, outcome in self._between if outcome == "good")
-        return max(known, default=self.first)
+        return max(self._between("good"), default=self.first)
 
     @property
     def bad(self) -> int:
         """The oldest version behind that one that is known to be bad."""
-        known = (index for index, outcome in self._between if outcome == "bad")
-        return min((index for index in known if index > self.good), default=self.last)
+        good = self.good
+        return min((index for index in self._between("bad") if index > good), default=self.last)
 
     @property
     def suspects(self) -> range:
@@ -82,13 +187,15 @@ class Search:
         return turns
 
     def knowing(self, index: int, outcome: VersionOutcome) -> Self:
-        """The search with what was found of one more version."""
+        """The search with the outcome of one more version."""
         return replace(self, outcomes={**self.outcomes, index: outcome})
 
-    @property
-    def _between(self) -> Iterable[tuple[int, VersionOutcome]]:
-        known = self.outcomes.items()
-        return [(index, outcome) for index, outcome in known if self.first < index < self.last]
+    def _between(self, wanted: VersionOutcome) -> Iterable[int]:
+        return (
+            index
+            for index, outcome in self.outcomes.items()
+            if outcome == wanted and self.first < index < self.last
+        )
 
 
 @dataclass(frozen=True)
@@ -116,11 +223,8 @@ class Bisection:
         first, last = self.ends
         if not self.is_shown_again:
             return Search(first, last)
-        outcomes = {
-            index: outcome
-            for index in range(first + 1, last)
-            if (outcome := self._outcome_again(index)) is not None
-        }
+        known = {index: self._outcome_again(index) for index in range(first + 1, last)}
+        outcomes = {index: outcome for index, outcome in known.items() if outcome is not None}
         return Search(first, last, outcomes)
 
     @property
@@ -149,30 +253,27 @@ class Bisection:
     @property
     def most_left(self) -> int:
         """The most measurements that are left, if none leaves its version unclear."""
-        if self.next is None:
-            return 0
-        ends = sum(not self._results(index) for index in self.ends)
-        return ends + self.search.most_left
+        return 0 if self.next is None else len(self._ends_left) + self.search.most_left
 
     @property
     def turns(self) -> Mapping[int, int]:
         """The turn at which each version would be measured next, counted from 1."""
         if self.next is None:
             return {}
-        ends = [index for index in self.ends if not self._results(index)]
+        ends = self._ends_left
         known = {index: turn for turn, index in enumerate(ends, start=1)}
         return known | {index: turn + len(ends) for index, turn in self.search.turns.items()}
+
+    @property
+    def _ends_left(self) -> list[int]:
+        return [index for index in self.ends if not self._results(index)]
 
     @cached_property
     def recorded_outcomes(self) -> Mapping[int, VersionOutcome]:
         """The outcomes that the recorded results tell, the ends among them."""
-        last = len(self.versions) - 1
-        ends = [pooled(self.versions[index].results) for index in (0, last)]
-        between = {
-            index: self._outcome(pooled(self.versions[index].results), *ends)
-            for index in range(1, last)
-        }
-        return {0: "good", **between, last: "bad"}
+        good, *between, bad = (pooled(version.results) for version in self.versions)
+        outcomes: list[VersionOutcome] = [self._outcome(one, good, bad) for one in between]
+        return dict(enumerate(["good", *outcomes, "bad"]))
 
     def outcome_again(self, index: int) -> VersionOutcome | None:
         """The outcome of measuring a version again; None if it was not."""
@@ -196,12 +297,7 @@ class Bisection:
     def ends(self) -> tuple[int, int]:
         """The ends of the search: those that the recorded results tell, unless they mislead."""
         widest = 0, len(self.versions) - 1
-        clear = {
-            index: outcome
-            for index, outcome in self.recorded_outcomes.items()
-            if outcome != "unclear" and index not in widest
-        }
-        narrowed = Search(*widest, clear)
+        narrowed = Search(*widest, self.recorded_outcomes)
         ends = narrowed.good, narrowed.bad
         return widest if self._differ_again(*ends) is False else ends
 
@@ -210,20 +306,17 @@ class Bisection:
 
     def _differ_again(self, good: int, bad: int) -> bool | None:
         """True if both were measured again and the change showed."""
-        before, after = self._results(good), self._results(bad)
-        if not before or not after:
+        if not self._results(good) or not self._results(bad):
             return None
-        one, other = pooled(before), pooled(after)
-        noise = noise_between(one, other, self.levels)
+        before, after = pooled(self._results(good)), pooled(self._results(bad))
+        noise = noise_between(before, after, self.levels)
         if noise is None:
             return False
-        shift = _level(other) - _level(one)
-        counts = len(one.launches), len(other.launches)
-        recorded = _level(pooled(self.versions[bad].results)) - _level(
-            pooled(self.versions[good].results)
-        )
+        shift = _level(after) - _level(before)
+        then, now = (pooled(self.versions[index].results) for index in (good, bad))
         is_worse = (shift < 0) == self.more_is_better
-        is_large = abs(shift) >= _SHOWN_SHARE * abs(recorded)
+        is_large = abs(shift) >= _SHOWN_SHARE * abs(_level(now) - _level(then))
+        counts = len(before.launches), len(after.launches)
         return is_worse and is_large and LevelShift(shift, counts, noise).exceeds_noise
 
     def _outcome_again(self, index: int) -> VersionOutcome | None:

@@ -1,10 +1,15 @@
-"""Cases: pairs of results with the history of their series, and the noise of their difference."""
+"""Cases: results of two sides that are of one series, and the noise of their difference."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
+from typing import Any, TypeAlias
 
+from analysis.compare.circumstances import hardware_differences
+from analysis.compare.runs import CellVerdict
+from analysis.compare.values import PART
 from analysis.regress.launches import (
     LaunchedResult,
     PastResult,
@@ -12,15 +17,161 @@ from analysis.regress.launches import (
     histories,
     launched_results,
 )
-from analysis.regress.matches import Pair
 from analysis.regress.noise import LOOKS, are_paired, noise_between
 from analysis.regress.steps import Levels, levels_of
-from analysis.regress.verdicts import LevelShift
+from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
-from analysis.results.series import AcceptedChange
+from analysis.results.series import COMPARABLE, SERIES, AcceptedChange
 from analysis.statistics.significance import LaunchSamples
-from analysis.statistics.variance import VarianceComponents, variance_components
+from analysis.statistics.variance import variance_components
+
+_WORDS: Mapping[str, str] = {
+    "model_id": "model configuration",
+    "weights_revision": "weights' revision",
+    "weights_seed": "seed of the weights",
+    "hardware_id": "hardware",
+    "timed_region": "timed region",
+    "container_cpu_limit": "CPU limit",
+    **COMPARABLE,
+}
+_LETTERS = 12
+"""Letters of a hash that are shown."""
+_OF_MODELS = frozenset({"model_id", "weights_revision"})
+"""Columns by which two versions of a model differ."""
+_HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
+SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
+"""The verdicts of two sides, the earlier one's first, by cell id."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A cell of both sides that is not judged."""
+
+    cell_id: str
+    reason: VerdictReason
+    before: LaunchedResult | None = None
+    after: LaunchedResult | None = None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The results of two sides, put together."""
+
+    pairs: tuple[tuple[LaunchedResult, LaunchedResult], ...]
+    """Two results of one series, the earlier one first."""
+    refusals: tuple[Refusal, ...]
+    only_before: frozenset[str]
+    """Cells of which the later side has no verdict."""
+    only_after: frozenset[str]
+    """Cells of which the earlier side has none."""
+
+
+def matches_of(
+    sides: tuple[Side, Side], verdicts: SideVerdicts, metric: Metric, *, per_host: bool
+) -> Matches:
+    """The results of both sides by series, and the cells that cannot be compared.
+
+    Args:
+        sides: the earlier side and the later one.
+        verdicts: the verdict of each cell of these sides, by its id.
+        metric: the metric whose values are compared.
+        per_host: True if machines with different names have series of their own.
+    """
+    earlier, later = (launched_results(side.source, side.selection, metric) for side in sides)
+    by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
+    for one in earlier:
+        by_cell[one.cell_id, one.facts[PART]].append(one)
+    pairs, refusals = [], []
+    for after in later:
+        candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
+        before = _of_series(after, candidates, per_host=per_host)
+        if before is not None:
+            pairs.append((before, after))
+        elif candidates:
+            newest = candidates[-1]
+            words = {"differences": _series_differences(newest, after, per_host=per_host)}
+            reason = VerdictReason("other_series", facts=words)
+            refusals.append(Refusal(after.cell_id, reason, newest, after))
+    values = [{one.cell_id for one in side} for side in (earlier, later)]
+    then, now = ({*known, *having} for known, having in zip(verdicts, values, strict=True))
+    return Matches(
+        pairs=tuple(pairs),
+        refusals=(*refusals, *_without_value(verdicts, values, [side.lacks for side in sides])),
+        only_before=frozenset(then - now),
+        only_after=frozenset(now - then),
+    )
+
+
+def _of_series(
+    after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
+) -> LaunchedResult | None:
+    """The newest result of the same series; None without one.
+
+    Of two whose launches took turns the models may differ: they were measured to be compared.
+    """
+    newest = [*reversed(candidates)]
+    key = after.key(per_host=per_host)
+    if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
+        return same
+    names = {*_series_columns(per_host=per_host)} - _OF_MODELS
+    beside = after.facts["interleaved_with"]
+    return next(
+        (
+            one
+            for one in newest
+            if beside is not None
+            and beside == one.facts["run_id"]
+            and all(one.facts[name] == after.facts[name] for name in names)
+        ),
+        None,
+    )
+
+
+def _series_columns(*, per_host: bool) -> Sequence[str]:
+    return (*SERIES, *COMPARABLE, *(["hostname"] if per_host else []))
+
+
+def _series_differences(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
+    """The differences that make two results of one cell those of two series."""
+    return ", ".join(
+        f"another {_WORDS.get(name, name)}: {_difference(name, before.facts, after.facts)}"
+        for name in _series_columns(per_host=per_host)
+        if before.facts[name] != after.facts[name]
+    )
+
+
+def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Both values; of machines whose devices have one name, what differs behind it."""
+    device = then["hardware"]
+    is_alike = name == "hardware_id" and device and device == now["hardware"]
+    if is_alike and (behind := "; ".join(hardware_differences(then, now))):
+        return f"{device} with {behind}"
+    return f"{_shown(name, then)}, now {_shown(name, now)}"
+
+
+def _shown(name: str, facts: Mapping[str, Any]) -> str:
+    value = str(facts[name])
+    if name == "hardware_id" and facts["hardware"]:
+        return f"{facts['hardware']} ({value[:_LETTERS]})"
+    return value[:_LETTERS] if name in _HASHES else value
+
+
+def _without_value(
+    verdicts: SideVerdicts, values: Sequence[set[str]], lacks: Sequence[str | None]
+) -> Iterator[Refusal]:
+    """Cells of both sides of which one side alone has a value."""
+    then, now = verdicts
+    for cell_id in sorted(then.keys() & now.keys()):
+        had, has = (cell_id in side for side in values)
+        if had == has:
+            continue
+        if then[cell_id].kind != now[cell_id].kind:
+            words = {"then": then[cell_id].words, "now": now[cell_id].words}
+            yield Refusal(cell_id, VerdictReason("other_verdict", facts=words))
+        else:
+            code = "no_value_before" if has else "no_value_now"
+            yield Refusal(cell_id, VerdictReason(code, lacks=lacks[0 if has else 1]))
 
 
 @dataclass(frozen=True)
@@ -52,31 +203,27 @@ class Case:
         """True if the launches of both took turns."""
         return are_paired(self.before, self.after)
 
-    @property
+    @cached_property
     def samples(self) -> LaunchSamples:
         """The launches of both, with the variance that other launches of the series tell."""
         sides = self.before.logarithms, self.after.logarithms
         if self.paired:
             return LaunchSamples(*sides, paired=True, looks=len(LOOKS))
-        known = self._others
-        return LaunchSamples(
-            *sides,
-            variance=known.within if known else 0.0,
-            degrees=known.within_degrees if known else 0,
-        )
-
-    @cached_property
-    def _others(self) -> VarianceComponents | None:
-        """The variance of launches in the other results of the series."""
         judged = {side.facts["result_id"] for side in (self.before, self.after)}
-        return variance_components(
+        others = variance_components(
             [past.logarithms for past in level if past.result_id not in judged]
             for level in self.levels.results
         )
+        if others is None:
+            return LaunchSamples(*sides)
+        return LaunchSamples(*sides, variance=others.within, degrees=others.within_degrees)
 
 
 def cases_of(
-    sides: tuple[Side, Side], metric: Metric, pairs: Sequence[Pair], rules: SeriesRules
+    sides: tuple[Side, Side],
+    metric: Metric,
+    pairs: Sequence[tuple[LaunchedResult, LaunchedResult]],
+    rules: SeriesRules,
 ) -> Iterator[Case]:
     """The pairs with what the databases of both sides know of their series.
 
@@ -87,17 +234,28 @@ def cases_of(
         sides: the earlier side and the later one, which is judged.
         metric: the metric of the pairs.
         pairs: results of both sides.
-        rules: what holds for all series.
+        rules: the rules of all series.
     """
-    wanted = [pair.after for pair in pairs]
-    known = _histories(sides, metric, wanted, per_host=rules.per_host)
-    restarts = _Restarts(sides, metric, rules)
-    for pair in pairs:
-        key = pair.after.key(per_host=rules.per_host)
-        history = _until(pair.after, known.get(key, []))
-        reasons = restarts.reasons(pair.after.cell_id)
-        before = restarts.baseline(pair, history, reasons) or pair.before
-        yield case_of(before, pair.after, history, reasons, rules.threshold)
+    known = _histories(sides, metric, [after for _, after in pairs], per_host=rules.per_host)
+    firsts: dict[str, Mapping[SeriesKey, LaunchedResult]] = {}
+    for earlier, after in pairs:
+        key, since = after.key(per_host=rules.per_host), earlier.facts["measured_at"]
+        history = _until(after, known.get(key, []))
+        reasons = {
+            one.run_id: one.because for one in rules.accepted if after.cell_id in one.cell_ids
+        }
+        restarts = [
+            past.run_id
+            for past in history[:-1]
+            if past.run_id in reasons and since is not None and past.measured_at > since
+        ]
+        before = earlier
+        if restarts:
+            run_id = restarts[-1]
+            if run_id not in firsts:
+                firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=rules.per_host)
+            before = firsts[run_id].get(key, earlier)
+        yield case_of(before, after, history, reasons, rules.threshold)
 
 
 def case_of(
@@ -109,6 +267,8 @@ def case_of(
 ) -> Case:
     """The case of two results of a series.
 
+    The noise of their difference is that which the series has without the judged result.
+
     Args:
         before: the earlier result.
         after: the later one.
@@ -117,7 +277,13 @@ def case_of(
         threshold: the least relative change that matters.
     """
     levels = levels_of(history, reasons, threshold)
-    difference = _difference(before, after, levels)
+    judged = after.facts["result_id"]
+    others = ([past for past in level if past.result_id != judged] for level in levels.results)
+    noise = noise_between(before, after, [*filter(None, others)])
+    difference = None
+    if noise is not None:
+        shift = fmean(after.logarithms) - fmean(before.logarithms)
+        difference = LevelShift(shift, (len(before.launches), len(after.launches)), noise)
     return Case(before, after, levels, difference, reasons.get(after.facts["run_id"]))
 
 
@@ -146,56 +312,12 @@ def _until(after: LaunchedResult, history: Sequence[PastResult]) -> list[PastRes
     return [past for past in history if (past.measured_at, past.result_id) <= moment]
 
 
-def _difference(before: LaunchedResult, after: LaunchedResult, levels: Levels) -> LevelShift | None:
-    """The difference of both, with the noise that the series has without the judged result."""
-    judged = after.facts["result_id"]
-    others = [
-        remaining
-        for level in levels.results
-        if (remaining := [past for past in level if past.result_id != judged])
-    ]
-    noise = noise_between(before, after, others)
-    if noise is None:
-        return None
-    shift = fmean(after.logarithms) - fmean(before.logarithms)
-    return LevelShift(shift, (len(before.launches), len(after.launches)), noise)
-
-
-class _Restarts:
-    """Levels that somebody accepted, with the results that begin them."""
-
-    def __init__(self, sides: tuple[Side, Side], metric: Metric, rules: SeriesRules) -> None:
-        self._sides = sides
-        self._metric = metric
-        self._rules = rules
-        self._known: dict[str, dict[SeriesKey, LaunchedResult]] = {}
-
-    def reasons(self, cell_id: str) -> Mapping[str, str]:
-        """The reasons of accepted changes of this cell, by the run that begins the level."""
-        accepted = self._rules.accepted
-        return {one.run_id: one.because for one in accepted if cell_id in one.cell_ids}
-
-    def baseline(
-        self, pair: Pair, history: Sequence[PastResult], reasons: Mapping[str, str]
-    ) -> LaunchedResult | None:
-        """The result that begins the newest accepted level between both; None without one."""
-        since = pair.before.facts["measured_at"]
-        between = [
-            past.run_id
-            for past in history[:-1]
-            if past.run_id in reasons and since is not None and past.measured_at > since
-        ]
-        if not between:
-            return None
-        return self._first_of(between[-1]).get(pair.after.key(per_host=self._rules.per_host))
-
-    def _first_of(self, run_id: str) -> Mapping[SeriesKey, LaunchedResult]:
-        if run_id not in self._known:
-            self._known[run_id] = {
-                one.key(per_host=self._rules.per_host): one
-                for side in self._sides  # what the judged side says comes last and counts
-                for one in launched_results(
-                    side.source, replace(side.history, run_id=run_id), self._metric
-                )
-            }
-        return self._known[run_id]
+def _results_of_run(
+    sides: tuple[Side, Side], run_id: str, metric: Metric, *, per_host: bool
+) -> Mapping[SeriesKey, LaunchedResult]:
+    """The results of a run by series; what the judged side says comes last and counts."""
+    return {
+        one.key(per_host=per_host): one
+        for side in sides
+        for one in launched_results(side.source, replace(side.history, run_id=run_id), metric)
+    }

@@ -1,18 +1,18 @@
-"""Steps of a series: change points of its history, and changes that somebody accepted."""
+"""Steps of a series, of itself or accepted by somebody, and the band of values at each level."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, pairwise
-from statistics import fmean
+from statistics import fmean, median
 
 from analysis.regress.launches import LEAST_HISTORY, PastResult
-from analysis.regress.study import RUN_PRIOR
+from analysis.regress.noise import RUN_PRIOR
 from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
-from analysis.statistics.variance import ShiftSpread, variance_components
+from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
 
@@ -34,7 +34,6 @@ class LevelStep:
 
     @property
     def date(self) -> datetime:
-        """The time at which that was measured."""
         return self.first.measured_at
 
 
@@ -66,10 +65,10 @@ def levels_of(
     parts = [history[start:end] for start, end in pairwise(borders)]
     while (weak := _weakest(parts, accepted, threshold)) is not None:
         parts[weak - 1 : weak + 1] = [[*parts[weak - 1], *parts[weak]]]
-    steps = (
-        LevelStep(part[0], _ratio(before, part, parts), accepted.get(part[0].run_id))
-        for before, part in pairwise(parts)
-    )
+    steps = []
+    for before, part in pairwise(parts):
+        ratio = _interval(*_shift(before, part, parts))
+        steps.append(LevelStep(part[0], ratio, accepted.get(part[0].run_id)))
     return Levels(tuple(map(tuple, parts)), tuple(steps))
 
 
@@ -103,32 +102,55 @@ def _weakest(
     for index, (before, part) in enumerate(pairwise(parts), start=1):
         if part[0].run_id in accepted:
             continue
-        shift, spread = _level(part) - _level(before), _spread(before, part, parts)
-        reach = abs(shift) + student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
+        shift, spread = _shift(before, part, parts)
         noise = student_quantile(1 - LEVEL / borders, spread.degrees) * spread.error
-        if reach < math.log1p(threshold) or abs(shift) <= noise:
+        if abs(shift) + _margin(spread) < math.log1p(threshold) or abs(shift) <= noise:
             weak.append((abs(shift), index))
     return min(weak)[1] if weak else None
 
 
-def _ratio(
+def _shift(
     before: Sequence[PastResult], after: Sequence[PastResult], parts: Sequence[Sequence[PastResult]]
-) -> Estimate:
-    shift, spread = _level(after) - _level(before), _spread(before, after, parts)
-    margin = student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
-    return Estimate(*(math.exp(value) for value in (shift, shift - margin, shift + margin)))
-
-
-def _spread(
-    before: Sequence[PastResult], after: Sequence[PastResult], parts: Sequence[Sequence[PastResult]]
-) -> ShiftSpread:
-    """The spread of the difference of two levels, from all levels' launches about their own."""
+) -> tuple[float, ShiftSpread]:
+    """The difference of two levels, with its spread by all levels' launches about their own."""
+    shift = _level(after) - _level(before)
     components = variance_components([[past.logarithms for past in part] for part in parts])
     if components is None:
-        return ShiftSpread(math.inf, 1)
+        return shift, ShiftSpread(math.inf, 1)
     earlier, later = ([len(past.logarithms) for past in level] for level in (before, after))
-    return components.difference(earlier, later, RUN_PRIOR)
+    return shift, components.difference(earlier, later, RUN_PRIOR)
 
 
 def _level(results: Iterable[PastResult]) -> float:
     return fmean(value for past in results for value in past.logarithms)
+
+
+def _margin(spread: ShiftSpread) -> float:
+    return student_quantile(INTERVAL_CONFIDENCE, spread.degrees) * spread.error
+
+
+def _interval(middle: float, spread: ShiftSpread) -> Estimate:
+    """The 95 % interval about a logarithm."""
+    margin = _margin(spread)
+    return Estimate(*(math.exp(value) for value in (middle, middle - margin, middle + margin)))
+
+
+def bands_of(levels: Levels) -> tuple[Estimate | None, ...]:
+    """The level of each part of a series, in their order, with the range of 95 of 100 further runs.
+
+    They are prediction intervals for the mean of one more run with as many launches as the runs of
+    the level usually have: Student's t times the standard error of its difference from the level's
+    mean. The variance of launches and of runs is that of all levels together. None for all where
+    nothing tells the noise.
+    """
+    results = levels.results
+    components = variance_components([[past.logarithms for past in level] for level in results])
+    if components is None:
+        return (None,) * len(results)
+    return tuple(_band(level, components) for level in results)
+
+
+def _band(level: Sequence[PastResult], components: VarianceComponents) -> Estimate:
+    launches = [len(past.logarithms) for past in level]
+    spread = components.difference(launches, [round(median(launches))], RUN_PRIOR)
+    return _interval(_level(level), spread)

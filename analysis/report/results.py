@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.report.report import MOST_ROWS
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -79,7 +78,7 @@ class ReportedResults:
             if value.facts["result_id"] in self._grades
         ]
         completed = with_intervals(self.source, values, metric)
-        return tuple(completed[key_of(value)] for value in values)
+        return tuple(completed[value.key] for value in values)
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
         """The answer to a question, row by row."""

@@ -6,11 +6,10 @@ from typing import Any
 from analysis.report.cells import cell_table
 from analysis.report.report import ReportSection, table_section
 from analysis.report.results import ReportedResults
-from analysis.results.changes import contradiction
 from analysis.results.selection import IS_OURS
 from analysis.results.source import text
 from analysis.results.table import Field, RowFacts, Table
-from analysis.results.trust import GradeSummary, summarise_grades
+from analysis.results.trust import GradeSummary, contradiction, summarise_grades
 from runner.contract.record.doubts import Doubt
 from runner.contract.record.record import Row
 from runner.contract.record.verdict import Grade

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.charts.topics import charts_of
-from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
+from analysis.compatibility.verdicts import read_evidence
 from analysis.report.cells import marks_sentences, shared_facts
 from analysis.report.comparisons import comparison_table
 from analysis.report.details import result_details

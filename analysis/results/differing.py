@@ -1,10 +1,9 @@
-"""RowFacts that rows share, for headings, and facts that tell them apart, for columns."""
+"""Facts that rows share, for headings, and facts that tell them apart, for columns."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.results.comparability import SCOPE
-from analysis.results.series import ASKED_THREADS
+from analysis.results.series import ASKED_THREADS, SCOPE
 from analysis.results.table import Field, RowFacts
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 from runner.contract.synonyms import axis_of, axis_words
@@ -12,13 +11,13 @@ from runner.contract.synonyms import axis_of, axis_words
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
 WORK = (*ASKED_AXES, ASKED_THREADS)
-"""RowFacts that tell what was measured."""
+"""Facts that tell what was measured."""
 _BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
-"""RowFacts beside the axes by which comparisons may differ."""
+"""Facts beside the axes by which comparisons may differ."""
 QUESTION = (*WORK, *_BESIDE)
-"""RowFacts that tell one comparison from another."""
+"""Facts that tell one comparison from another."""
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
-"""RowFacts of which one is spare if the other tells both."""
+"""Facts of which one is spare if the other tells both."""
 USUAL_SCENARIO = "single_stream"
 """The scenario that goes without saying."""
 
@@ -37,14 +36,14 @@ def telling(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
     return different
 
 
-def questions(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
+def questions(rows: Sequence[RowFacts], names: Iterable[str] = QUESTION) -> list[str]:
     """The same without sizes that follow from the model, as tokens and pixels do."""
-    return [name for name in telling(rows, names) if not _follows_from_model(rows, name)]
-
-
-def question_names(facts: Sequence[RowFacts]) -> list[str]:
-    """The facts that tell comparisons or results apart."""
-    return questions(facts, QUESTION)
+    models = _count(rows, "model")
+    return [
+        name
+        for name in telling(rows, names)
+        if not (name in SIZE_AXES and _count(rows, "model", name) == models)
+    ]
 
 
 def question_field(name: str) -> Field:
@@ -73,7 +72,7 @@ def shared(rows: Sequence[RowFacts], names: Iterable[str]) -> dict[str, Any]:
 
 
 def fact_words(facts: RowFacts) -> list[str]:
-    """RowFacts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
+    """Facts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
     return [
         axis_words("threads" if name == ASKED_THREADS else name, value)
         for name, value in facts.items()
@@ -95,7 +94,7 @@ def shared_words(
     """The work, the machine and the launcher that are the same everywhere.
 
     Args:
-        rows: what is shown, with facts by name.
+        rows: the rows that are shown.
         names: the facts of the work.
         results: the measurements behind the rows; None if those are the rows.
     """
@@ -107,7 +106,6 @@ def shared_words(
 
 
 def fact_heading(name: str) -> str:
-    """The heading of a column with values of this fact."""
     axis = axis_of("threads" if name == ASKED_THREADS else name)
     return (axis.heading if axis else None) or name.replace("_", " ")
 
@@ -122,10 +120,6 @@ def _common(rows: Sequence[RowFacts], name: str) -> Any:
     """The value of all rows that have one; None where they differ."""
     values = {row.get(name) for row in rows} - {None}
     return values.pop() if len(values) == 1 else None
-
-
-def _follows_from_model(rows: Sequence[RowFacts], name: str) -> bool:
-    return name in SIZE_AXES and _count(rows, "model", name) == _count(rows, "model")
 
 
 def _count(rows: Sequence[RowFacts], *names: str) -> int:

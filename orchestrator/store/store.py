@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from duckdb import DuckDBPyConnection
 
-from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour
 from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current

@@ -3,13 +3,14 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
+from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Level, Obstacle, Rating
 from analysis.results.table import Field, Table
-from orchestrator.commands.compatibility.answer import CompatibilityReport
-from orchestrator.commands.compatibility.families_table import families_table, flat_families
+from analysis.statistics.numbers import format_number
+from orchestrator.commands.compatibility.command import CompatibilityReport
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.files import database_option
 
@@ -22,40 +23,7 @@ _WORDY, _ESSENTIAL = 3, 2
 """Backends beside which there is room for words in place of a dash, and those never left out."""
 _IMPORTED_MARK = "*"
 _NOT_MEASURED: Level = "not measured"
-
-
-@dataclass(frozen=True)
-class _Footnotes:
-    """Numbers of obstacles; those with one remedy stand together."""
-
-    numbers: Mapping[Obstacle, int]
-
-    @classmethod
-    def of(cls, ratings: Sequence[Rating]) -> "_Footnotes":
-        by_remedy: dict[str | None, dict[Obstacle, None]] = {}
-        for rating in ratings:
-            if rating.obstacle:
-                by_remedy.setdefault(rating.obstacle.remedy, {})[rating.obstacle] = None
-        obstacles = [obstacle for group in by_remedy.values() for obstacle in group]
-        return cls({obstacle: number for number, obstacle in enumerate(obstacles, start=1)})
-
-    def marks(self, ratings: Sequence[Rating]) -> str:
-        """The numbers of these ratings, ` [1] [3]`; empty if they have none."""
-        numbers = {self.numbers[one.obstacle] for one in ratings if one.obstacle}
-        more = " …" if len(numbers) > _MOST_MARKS else ""
-        return "".join(f" [{number}]" for number in sorted(numbers)[:_MOST_MARKS]) + more
-
-    def lines(self, most: int | None) -> Iterator[str]:
-        """The reasons, at most so many, and below them the remedy that is for them."""
-        obstacles = list(self.numbers)[:most]
-        for index, obstacle in enumerate(obstacles):
-            reason = "; ".join((obstacle.reason or "no reason is known").splitlines())
-            yield f"[{self.numbers[obstacle]}] {obstacle.verdict}: {reason}"
-            following = obstacles[index + 1 : index + 2]
-            if obstacle.remedy and all(one.remedy != obstacle.remedy for one in following):
-                yield f"  remedy: {obstacle.remedy}"
-        if more := len(self.numbers) - len(obstacles):
-            yield f"… and {more:,} more reasons; --format json has them all"
+_RATIOS = ("speedup", "int8_memory", "scaling")
 
 
 def compatibility_sheet(report: CompatibilityReport, form: str) -> Sheet:
@@ -71,65 +39,95 @@ def compatibility_sheet(report: CompatibilityReport, form: str) -> Sheet:
         **({} if families is None else {"families": [*map(asdict, families)]}),
     }
     on_screen = form == ON_SCREEN
-    rows = _rows(report, name)
-    shown = rows[: _MOST_ROWS if on_screen else None]
-    footnotes = _Footnotes.of([one for row in shown for one in row.ratings])
+    rows = _rows(report.ratings, name)
+    shown = dict(list(rows.items())[: _MOST_ROWS if on_screen else None])
+    footnotes = _Footnotes([one for ratings in shown.values() for one in ratings])
     table = _table(report, name, shown, footnotes, short=on_screen)
     more = len(rows) - len(shown)
-    cut = (f"… and {more:,} more rows; --format csv has them all",) if more else ()
     notes = (
-        *cut,
+        *([f"… and {more:,} more rows; --format csv has them all"] if more else []),
         _answer(report),
         *footnotes.lines(_MOST_NOTES if on_screen else None),
-        *_notes(report),
+        *_notes(report.ratings),
     )
-    flat = data if families is None else flat_families(families)
+    words = ["compare", "--by", "backend", "--metric", "throughput"]
+    command = f"orchestrator {shlex.join([*words, *database_option(report.database)])}"
     if not families:
-        return Sheet(title, (table,), (*notes, _next(report)), document, flat)
-    levels = replace(table, notes=(*table.notes, *notes))
-    return Sheet(title, (levels, families_table(families)), (_next(report),), document, flat)
+        flat = data if families is None else []
+        return Sheet(title, (table,), (*notes, f"next: `{command}`"), document, flat)
+    tables = (replace(table, notes=(*table.notes, *notes)), _families_table(families))
+    return Sheet(title, tables, (f"next: `{command}`",), document, [*map(_flat, families)])
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One model or family in one mode."""
-
-    name: str
-    mode: str
-    ratings: tuple[Rating, ...]
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """Our own measurements first, then what is known on most backends."""
-        known = [one for one in self.ratings if one.level != _NOT_MEASURED]
-        ours = any(one.cells and not one.source for one in known)
-        return (not ours, self.mode == "unknown", -len({one.backend for one in known}))
-
-    def on(self, backend: str) -> list[Rating]:
-        return [one for one in self.ratings if one.backend == backend]
+def _data(rating: Rating) -> dict[str, Any]:
+    """A rating as files have it."""
+    facts = asdict(rating)
+    runtime, precision = facts.pop("fastest") or (None, None)
+    obstacle = facts.pop("obstacle") or dict.fromkeys(("verdict", "reason", "remedy"))
+    return facts | {"runtime": runtime, "precision": precision} | obstacle
 
 
-def _rows(report: CompatibilityReport, name: str) -> list[_Row]:
+class _Footnotes:
+    """Numbers of obstacles; those with one remedy stand together."""
+
+    def __init__(self, ratings: Sequence[Rating]) -> None:
+        by_remedy: dict[str | None, dict[Obstacle, None]] = {}
+        for rating in ratings:
+            if rating.obstacle:
+                by_remedy.setdefault(rating.obstacle.remedy, {})[rating.obstacle] = None
+        obstacles = [obstacle for group in by_remedy.values() for obstacle in group]
+        self._numbers = {obstacle: number for number, obstacle in enumerate(obstacles, start=1)}
+
+    def marks(self, ratings: Sequence[Rating]) -> str:
+        """The numbers of these ratings, ` [1] [3]`; empty if they have none."""
+        numbers = {self._numbers[one.obstacle] for one in ratings if one.obstacle}
+        more = " …" if len(numbers) > _MOST_MARKS else ""
+        return "".join(f" [{number}]" for number in sorted(numbers)[:_MOST_MARKS]) + more
+
+    def lines(self, most: int | None) -> Iterator[str]:
+        """The reasons, at most so many, and below them the remedy that is for them."""
+        obstacles = list(self._numbers)[:most]
+        for number, obstacle in enumerate(obstacles, start=1):
+            reason = "; ".join((obstacle.reason or "no reason is known").splitlines())
+            yield f"[{number}] {obstacle.verdict}: {reason}"
+            following = obstacles[number : number + 1]
+            if obstacle.remedy and all(one.remedy != obstacle.remedy for one in following):
+                yield f"  remedy: {obstacle.remedy}"
+        if more := len(self._numbers) - len(obstacles):
+            yield f"… and {more:,} more reasons; --format json has them all"
+
+
+_Rows = Mapping[tuple[str, str], Sequence[Rating]]
+"""The ratings of each model or family in each mode."""
+
+
+def _rows(ratings: Sequence[Rating], name: str) -> _Rows:
+    """Our own measurements first, then what is known on most backends."""
     by_key: dict[tuple[str, str], list[Rating]] = {}
-    for rating in report.ratings:
+    for rating in ratings:
         key = (getattr(rating, name) or "unknown", rating.mode)
         by_key.setdefault(key, []).append(rating)
-    rows = [_Row(*key, tuple(ratings)) for key, ratings in sorted(by_key.items())]
-    return sorted(rows, key=lambda row: row.order)
+
+    def order(key: tuple[str, str]) -> tuple[Any, ...]:
+        known = [one for one in by_key[key] if one.level != _NOT_MEASURED]
+        ours = any(one.cells and not one.source for one in known)
+        backends = {one.backend for one in known}
+        return not ours, key[1] == "unknown", -len(backends), key
+
+    return {key: by_key[key] for key in sorted(by_key, key=order)}
 
 
 def _table(
-    report: CompatibilityReport,
-    name: str,
-    rows: Sequence[_Row],
-    footnotes: _Footnotes,
-    *,
-    short: bool,
+    report: CompatibilityReport, name: str, rows: _Rows, footnotes: _Footnotes, *, short: bool
 ) -> Table:
     """A row for each model or family in each mode; where backends are many, a dash for nothing."""
-    modes = {row.mode for row in rows}
+    modes = {mode for _, mode in rows}
     shared = modes.pop() if len(modes) == 1 else ""
-    backends = _by_use(report.backends, rows) if short else report.backends
+    backends: Sequence[str] = report.backends
+    if short:  # the last columns may be left out
+        ratings = (rating for several in rows.values() for rating in several)
+        counts = Counter(rating.backend for rating in ratings if rating.level != _NOT_MEASURED)
+        backends = sorted(backends, key=lambda backend: -counts[backend])
     is_narrow = short and len(backends) > _WORDY
     fields = [
         Field(name, essential=True, wraps=True),
@@ -137,24 +135,13 @@ def _table(
         *(Field(one, essential=index < _ESSENTIAL) for index, one in enumerate(backends)),
     ]
     describe = _levels_of_family if name == "family" else _level_of_model
-    nothing = None if is_narrow else _NOT_MEASURED
-    shown: list[dict[str, str | None]] = [
-        {
-            name: row.name,
-            "mode": row.mode,
-            **{one: describe(row.on(one), footnotes) or nothing for one in backends},
-        }
-        for row in rows
-    ]
-    return Table(shared, fields, shown, ["–: not measured"] if is_narrow else ())
-
-
-def _by_use(backends: Sequence[str], rows: Sequence[_Row]) -> list[str]:
-    """The backends with the most rows first, as the last columns may be left out."""
-    counts = Counter(
-        rating.backend for row in rows for rating in row.ratings if rating.level != _NOT_MEASURED
-    )
-    return sorted(backends, key=lambda backend: -counts[backend])
+    lines: list[dict[str, str | None]] = []
+    for (subject, mode), several in rows.items():
+        on = {one: [rating for rating in several if rating.backend == one] for one in backends}
+        nothing = None if is_narrow else _NOT_MEASURED
+        levels = {one: describe(on[one], footnotes) or nothing for one in backends}
+        lines.append({name: subject, "mode": mode, **levels})
+    return Table(shared, fields, lines, ["–: not measured"] if is_narrow else ())
 
 
 def _level_of_model(ratings: Sequence[Rating], footnotes: _Footnotes) -> str:
@@ -179,8 +166,15 @@ def _percent(share: float) -> str:
     return f"{share * 100:.{0 if share >= 0.0995 else 1}f} %"
 
 
-def _notes(report: CompatibilityReport) -> Iterator[str]:
-    ratings = report.ratings
+def _answer(report: CompatibilityReport) -> str:
+    """The number of rows that each backend is High in, of those that have a verdict on it."""
+    measured = Counter(one.backend for one in report.ratings if one.level != _NOT_MEASURED)
+    high = Counter(one.backend for one in report.ratings if one.level == "High")
+    shares = (f"{one} {high[one]:,} of {measured[one]:,}" for one in report.backends)
+    return f"High, of those with a verdict: {', '.join(shares)}"
+
+
+def _notes(ratings: Sequence[Rating]) -> Iterator[str]:
     yield (
         f"High: proven, correct and at least {_percent(HIGH_SHARE)} of the best backend's"
         f" throughput for the same cell; Medium: at least {_percent(MEDIUM_SHARE)}; Low: less, or"
@@ -200,22 +194,61 @@ def _notes(report: CompatibilityReport) -> Iterator[str]:
         )
 
 
-def _next(report: CompatibilityReport) -> str:
-    words = ["compare", "--by", "backend", "--metric", "throughput"]
-    return f"next: `orchestrator {shlex.join([*words, *database_option(report.database)])}`"
+def _families_table(families: Sequence[FamilySummary]) -> Table:
+    """The families as people read them, every number with the cells it rests on."""
+    fields = [
+        Field("family", essential=True, wraps=True),
+        Field("models"),
+        Field("backend", "best", essential=True),
+        Field("speedup", f"× {REFERENCE} (n)", essential=True, right=True),
+        Field("int8_memory", "int8 MB (n)", essential=True, right=True),
+        Field("scaling", "scaling (n)", essential=True, right=True),
+    ]
+    rows = [
+        {
+            "family": f"{one.family}{_IMPORTED_MARK if one.sources else ''}",
+            "models": one.models,
+            "backend": f"{one.backend or _NOT_MEASURED}{'' if one.is_sure else ' ?'}",
+            "speedup": _ratio_text(one.speedup),
+            "int8_memory": _ratio_text(one.int8_memory),
+            "scaling": _ratio_text(one.scaling, f" at b{one.largest_batch}"),
+        }
+        for one in families
+    ]
+    return Table("Families of models", fields, rows, [*_family_notes(families)])
 
 
-def _answer(report: CompatibilityReport) -> str:
-    """The number of rows that each backend is High in, of those that have a verdict on it."""
-    measured = Counter(one.backend for one in report.ratings if one.level != _NOT_MEASURED)
-    high = Counter(one.backend for one in report.ratings if one.level == "High")
-    shares = (f"{one} {high[one]:,} of {measured[one]:,}" for one in report.backends)
-    return f"High, of those with a verdict: {', '.join(shares)}"
+def _ratio_text(ratio: MeanRatio | None, more: str = "") -> str:
+    return f"{format_number(ratio.value)}{more} ({ratio.cells:,})" if ratio else _NOT_MEASURED
 
 
-def _data(rating: Rating) -> dict[str, Any]:
-    """A rating as files have it."""
-    facts = asdict(rating)
-    runtime, precision = facts.pop("fastest") or (None, None)
-    obstacle = facts.pop("obstacle") or dict.fromkeys(("verdict", "reason", "remedy"))
-    return facts | {"runtime": runtime, "precision": precision} | obstacle
+def _flat(family: FamilySummary) -> dict[str, Any]:
+    """A family as a line of CSV: `speedup`, `speedup_low`, `speedup_cells` and so on."""
+    facts = asdict(family)
+    nothing = dict.fromkeys(("value", "low", "high", "cells", "sure"))
+    for name in _RATIOS:
+        ratio = facts.pop(name) or nothing
+        facts |= {f"{name}_{part}".removesuffix("_value"): ratio[part] for part in nothing}
+    return facts | {"sources": ", ".join(family.sources)}
+
+
+def _family_notes(families: Sequence[FamilySummary]) -> Iterator[str]:
+    """The families that a backend is faster for than the CPU, as far as sure, and the legend."""
+    faster = [
+        f"{one.backend} {format_number(one.speedup.value)} times for {one.family}"
+        for one in families
+        if one.speedup and one.is_sure and one.backend != REFERENCE
+    ]
+    if faster:
+        yield f"faster than the CPU beyond noise: {', '.join(faster)}"
+    else:
+        yield "no backend is faster than the CPU beyond noise, as far as was measured"
+    yield (
+        f"n: cells, of which ratios are the geometric mean; × {REFERENCE}: throughput of the best"
+        " backend by the CPU's in the same cell, each by its best runtime; int8 MB: memory in int8"
+        " by that in fp32; scaling: throughput at the largest batch by batch times that of batch 1"
+    )
+    if any(not one.is_sure for one in families):
+        yield "?: in most cells the difference is not beyond intervals and grades: measure longer"
+    if sources := sorted({name for one in families for name in one.sources}):
+        yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.results.versions import VersionRecord, newest_run_of, version_records
+from analysis.results.selection import VersionRecord, newest_run_of, version_records
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.running.interleaved.folders import BaselineVersion

@@ -201,7 +201,7 @@ def _launchers(
 
 def _plan_pairs(request: PlanRequest, baseline: str) -> _PairedPlan:
     """The plan of both versions, with notes about its pairs."""
-    from analysis.regress.pairing import looks_from  # needs the extra `analysis`
+    from analysis.regress.verdicts import looks_from  # needs the extra `analysis`
 
     plan, source = plan_run(request)
     version, label, remarks = _baseline(request, baseline, plan)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from analysis.compare.circumstances import DIRTY
 from analysis.compare.values import PART
-from analysis.regress.bisection import Bisection
+from analysis.regress.bisection import Bisection, Version
 from analysis.regress.launches import LaunchedResult, launched_results
-from analysis.regress.software_versions import Version
-from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.backends.catalogue import LauncherName
@@ -59,7 +58,6 @@ class BisectRequest:
 
     @property
     def database(self) -> Path:
-        """The database that is judged."""
         return self.judged.selected.database
 
     @property
@@ -99,8 +97,8 @@ class Proposal:
 
     @property
     def exit_code(self) -> int:
-        """That of the verdicts."""
-        return self.answer.exit_code
+        """That of the verdicts: who searches has not mended anything."""
+        return self.answer.judged.exit_code
 
 
 def propose_bisection(request: BisectRequest) -> Proposal:
@@ -120,18 +118,18 @@ def bisect_regressions(
         make: makes the launcher whose jobs execute in one image.
     """
     proposal = propose_bisection(request)
-    total_s = sum(proposed.estimate_s for proposed in proposal.cases)
-    count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     for proposed in proposal.cases:
         _require_images(proposed, request.database)
+    count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     if count:
+        total_s = sum(proposed.estimate_s for proposed in proposal.cases)
         observer.note(f"up to {count} measurements, about {format_duration(round(total_s))}")
     replays = [_Replays(request, proposed, observer, make) for proposed in proposal.cases]
-    for one in replays:
-        one.require_ends()
+    for replay in replays:
+        replay.require_ends()
     cases = []
-    for proposed, one in zip(proposal.cases, replays, strict=True):
-        case = replace(proposed.case, bisection=one.search())
+    for proposed, replay in zip(proposal.cases, replays, strict=True):
+        case = replace(proposed.case, bisection=replay.search())
         cases.append(replace(proposed, case=explain_suspects(case, request.database)))
     return replace(proposal, cases=tuple(cases))
 
@@ -139,14 +137,14 @@ def bisect_regressions(
 def checkout_commands(version: Version, database: Path) -> tuple[str, str]:
     """Commands that measure a version which no image holds."""
     commit = (version.commit or version.name).removesuffix(DIRTY)
-    replay = ["orchestrator", "replay", str(version.first.facts["result_id"])]
+    replay = ["orchestrator", "replay", version.first.result_id]
     return f"git checkout {commit}", shlex.join([*replay, *database_option(database)])
 
 
 def _proposed(case: BisectionCase, request: BisectRequest) -> ProposedCase:
     after = case.judgement.after
     assert after is not None
-    original = find_original(str(after.facts["result_id"]), request.database)
+    original = find_original(after.result_id, request.database)
     job = original.job.model_copy(
         update={"measure": _longer(original.job.measure), "purpose": "time", "trace": False}
     )
@@ -241,32 +239,29 @@ class _Replays:
 
     def _prepared(self, version: Version) -> tuple[Original, Launcher]:
         """The bad result's job with the image of a version, and the launcher for it."""
-        own = find_original(str(version.first.facts["result_id"]), self._request.database)
+        own = find_original(version.first.result_id, self._request.database)
         if not is_own(own.job, own.launcher, self._request.results):
             for line in describe_choices(own.job, own.launcher):
                 self._observer.note(line)
-            self._require_consent(own)
+            try:
+                require_consent(own.job, own.launcher, requested=None, as_recorded=False)
+            except UsageError as error:
+                name = own.measured.result_id
+                hint = f"`orchestrator replay {name}` measures it if you agree"
+                raise UsageError(f"{name}: {error}", hint=hint) from error
         pinned = [own.pinned] if own.pinned else []
         launcher = self._make(own.launcher, self._observer.image_step, pinned)
         launcher.prepare(own.cell.backend)
         return replace(self._original, measured=own.measured), launcher
-
-    def _require_consent(self, own: Original) -> None:
-        try:
-            require_consent(own.job, own.launcher, requested=None, as_recorded=False)
-        except UsageError as error:
-            name = own.measured.result_id
-            raise UsageError(
-                f"{name}: {error}", hint=f"`orchestrator replay {name}` measures it if you agree"
-            ) from error
 
     def _replayed(self, original: Original, launcher: Launcher) -> LaunchedResult | str:
         """The result of measuring it now; the reason why there is none."""
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )
-        options = RunOptions()
-        outcome = execute_run(*(folder, launcher, self._observer, options), earlier_images=True)
+        outcome = execute_run(
+            *(folder, launcher, self._observer, RunOptions()), earlier_images=True
+        )
         for trouble in outcome.troubles:
             return error_text(trouble)
         selection = Selection(run_id=folder.run.run_id)

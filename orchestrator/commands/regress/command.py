@@ -1,57 +1,42 @@
 """`regress`: a run judged against a baseline, cell by cell, with an exit code for a CI."""
 
-from dataclasses import dataclass
+import getpass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from analysis.results.selection import selected_cells
+from analysis.results.series import accepted_changes
 from orchestrator.commands.options.common import command_line
 from orchestrator.commands.options.verdict import RequireGrade
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run, complete_side
 from orchestrator.commands.program.program import chosen
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
+from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.sheet_output import ChartFile
+from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.store import Store
 from orchestrator.system.options import Force, Json, Output, asked_format, choice
-from runner.contract.errors import UsageError
+from orchestrator.system.text import escape_control_line, plural
+from runner.contract.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.regress.answer import RegressionRequest
     from orchestrator.commands.regress.bisect import BisectRequest
-    from orchestrator.commands.results.selection import SelectionRequest
-import getpass
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
-
-from analysis.results.selection import selected_cells
-from analysis.results.series import accepted_changes
-from orchestrator.commands.results.selection import SelectionRequest
-from orchestrator.screen.lines import print_json, print_line
-from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
-from orchestrator.store.query.runs import resolve_run
-from orchestrator.store.store import Store
-from orchestrator.system.text import escape_control_line, plural
-from runner.contract.errors import NothingToDo
 
 LONGEST_REASON = 500
 """Letters of a reason."""
 _LONGEST_NAME = 64
 _REASON_HINT = "say what changed, for example `--because 'torch 2.9 verifies its inputs'`"
-
-
-@dataclass(frozen=True)
-class AcceptanceRequest:
-    """A known step, as options name it."""
-
-    selected: SelectionRequest
-    """The database, and filters of the run's cells."""
-    run: str
-    """The first run behind the step; `last` is the newest."""
-    because: str = ""
-    """The reason; nothing is needed to take one back."""
+_SHOWN = 3
+"""Cells that are named."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +51,12 @@ class Acceptance:
     """Those cells that had another reason before."""
 
 
-def accept_step(request: AcceptanceRequest) -> Acceptance:
-    """Record that the selected results of a run begin a level that is known."""
-    because = _reason(request.because)
-    with request.selected.open() as (store, _):
-        run_id = resolve_run(request.run, store.runs(), request.selected.database)
-        cell_ids = _cells(store, request.selected, run_id)
+def accept_step(selected: SelectionRequest, run: str, because: str) -> Acceptance:
+    """Record that the selected results of a run begin a level that is known, with the reason."""
+    because = _reason(because)
+    with selected.open() as (store, _):
+        run_id = resolve_run(run, store.runs(), selected.database)
+        cell_ids = _cells(store, selected, run_id)
     if not cell_ids:
         raise NothingToDo(
             f"{run_id} has no result that fits, so no series has a step there",
@@ -79,21 +64,16 @@ def accept_step(request: AcceptanceRequest) -> Acceptance:
             " not be quoted",
         )
     step = KnownStep(run_id, cell_ids, because, datetime.now(UTC), _user())
-    updated = accept_changes(request.selected.database, step)
-    return Acceptance(run_id, cell_ids, because, updated)
+    return Acceptance(run_id, cell_ids, because, accept_changes(selected.database, step))
 
 
-def withdraw_step(request: AcceptanceRequest) -> Acceptance:
+def withdraw_step(selected: SelectionRequest, run: str) -> Acceptance:
     """Take back what was accepted of a run, or of the selected cells of it."""
-    database = request.selected.database
-    with request.selected.open() as (store, _):
+    database = selected.database
+    with selected.open() as (store, _):
         accepted = {change.run_id for change in accepted_changes(store)}
-        run_id = (
-            request.run
-            if request.run in accepted
-            else resolve_run(request.run, store.runs(), database)
-        )
-        chosen = _cells(store, request.selected, run_id) if request.selected.filters else None
+        run_id = run if run in accepted else resolve_run(run, store.runs(), database)
+        chosen = _cells(store, selected, run_id) if selected.filters else None
     cell_ids = withdraw_changes(database, run_id, chosen)
     if not cell_ids:
         words = "of these cells " if chosen is not None else ""
@@ -138,21 +118,8 @@ def _user() -> str | None:
     return None
 
 
-_SHOWN = 3
-"""Cells that are named."""
-
-
-def print_acceptance(acceptance: Acceptance, *, as_json: bool) -> None:
-    """Print what was accepted of a run, or taken back."""
-    if as_json:
-        print_json(asdict(acceptance))
-        return
-    for line in acceptance_lines(acceptance):
-        print_line(line)
-
-
 def acceptance_lines(acceptance: Acceptance) -> Iterator[str]:
-    """The sentences that tell of it."""
+    """The sentences about what was accepted of a run, or taken back."""
     count = len(acceptance.cell_ids)
     cells = f"{count:,} {plural(count, 'cell')} of {acceptance.run_id}"
     named = ", ".join(acceptance.cell_ids[:_SHOWN])
@@ -277,11 +244,14 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
         """Judge the run, change known steps, or search for a cause."""
         self._require_agreement()
         form, selected = asked_format(self.format_, as_json=self.json), self.selected
-        for option, run in (("--accept", self.accept), ("--withdraw", self.withdraw)):
-            if run is not None:
-                self.refuse_beside(option, _OF_JUDGEMENTS)
-                self._change_steps(selected, run)
-                return 0
+        if self.accept is not None:
+            self.refuse_beside("--accept", _OF_JUDGEMENTS)
+            self._print(accept_step(selected, self.accept, self.because or ""))
+            return 0
+        if self.withdraw is not None:
+            self.refuse_beside("--withdraw", _OF_JUDGEMENTS)
+            self._print(withdraw_step(selected, self.withdraw))
+            return 0
         from orchestrator.commands.regress.answer import judge_regressions
         from orchestrator.commands.regress.output import require_verdict_output, show_verdicts
         from orchestrator.screen.sheet_output import draw_chart
@@ -304,11 +274,12 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
             )
         return self.judged or self.run or "last"
 
-    def _change_steps(self, selected: "SelectionRequest", run: str) -> None:
-        """Record a known step, or take one back."""
-        change = withdraw_step if self.accept is None else accept_step
-        acceptance = change(AcceptanceRequest(selected, run, self.because or ""))
-        print_acceptance(acceptance, as_json=self.json)
+    def _print(self, acceptance: Acceptance) -> None:
+        if self.json:
+            print_json(asdict(acceptance))
+            return
+        for line in acceptance_lines(acceptance):
+            print_line(line)
 
     def _search_causes(self, request: "RegressionRequest", form: str | None) -> int:
         """Show which versions to measure, or measure them; returns the exit code."""

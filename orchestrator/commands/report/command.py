@@ -9,7 +9,7 @@ import typer
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import ResultSelection
 from orchestrator.system.options import Force, Json, asked_format, choice, choice_argument
 from runner.contract.errors import UsageError
 
@@ -36,12 +36,12 @@ from orchestrator.commands.predict.stored_predictor import (
 )
 from orchestrator.commands.predict.words import predictor_sentences
 from orchestrator.commands.regress.answer import RegressionAnswer
-from orchestrator.commands.regress.cells import verdicts_by_metric
 from orchestrator.commands.regress.sentences import (
     accepted_lines,
     circumstance_lines,
     metric_answers,
     trust_lines,
+    verdicts_by_metric,
 )
 from orchestrator.commands.report.answer import REPORTS_FOLDER, MadeReport
 from orchestrator.commands.report.output import with_answers

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from analysis.results.answer import LASTING, Comparison, Lead, Ranking
-from analysis.results.changes import Change
-from analysis.results.item_time import TimedWork, item_ms, seeks_peak
-from analysis.results.row import ResultRow
-from analysis.results.trust import GradeSummary
+from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
+from analysis.results.trust import Change, GradeSummary
 from analysis.statistics.numbers import format_number
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes

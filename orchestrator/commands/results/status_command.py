@@ -2,11 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ from orchestrator.commands.options.common import DatabaseChoice
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
@@ -28,6 +28,7 @@ from orchestrator.store.query.coverage import Covered, Verdicts, size_on_disk
 from orchestrator.store.query.results import RunSummary
 from orchestrator.store.query.stale import Installation, Stale
 from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
 from orchestrator.system.options import Json
 from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES
@@ -78,27 +79,25 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
             database=database,
             results=results,
             scratch=store.scratch,
-            database_bytes=size.database_bytes,
-            parquet_files=size.parquet_files,
-            parquet_bytes=size.parquet_bytes,
-            rows=coverage.rows,
-            verdicts=coverage.verdicts,
-            covered=coverage.covered,
+            **vars(size),
+            **vars(coverage),
             runs=runs,
-            contradicted=coverage.contradicted,
-            stale=tuple(_with_command(group) for group in stale),
+            stale=tuple(
+                StaleResults(**vars(group), command=remeasure_command(group)) for group in stale
+            ),
         )
-
-
-def _with_command(group: Stale) -> StaleResults:
-    facts: dict[str, Any] = {field.name: getattr(group, field.name) for field in fields(group)}
-    return StaleResults(**facts, command=remeasure_command(group))
 
 
 def remeasure_command(group: Stale) -> str:
     """The command that measures these cells anew: the one typed then, or the same by options."""
     if group.planned_by is None:
-        return shlex.join(["orchestrator", "bench", *_options(group)])
+        options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
+        where = ["--backend", group.backend, "--runtime", group.runtime]
+        given = [*where, "--launcher", group.launcher]
+        for axis, values in group.axes.items():
+            texts = (f"{one:g}" if isinstance(one, float) else str(one) for one in values)
+            given += [options[axis], ",".join(texts)]
+        return shlex.join(["orchestrator", "bench", *given])
     words = shlex.split(group.planned_by)
     commands = [word for word in words[1:] if not word.startswith("-")]
     narrowed = any(word.startswith("--select") for word in words)
@@ -107,26 +106,10 @@ def remeasure_command(group: Stale) -> str:
     return f"{group.planned_by} --select {shlex.quote(f'{group.backend}-*')}"
 
 
-def _options(group: Stale) -> list[str]:
-    given = [
-        *("--backend", group.backend, "--runtime", group.runtime, "--launcher", group.launcher)
-    ]
-    options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
-    for axis, values in group.axes.items():
-        given += [options[axis], ",".join(map(_text, values))]
-    return given
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-_IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
-
-
 def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
     """This machine with this AccelMatrix; images are compared with the files it has."""
     site_hashes = read_site_hashes()
+    images: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
 
     @cache
     def source(image: str) -> str | None:
@@ -134,7 +117,7 @@ def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
         return files.fingerprint() if files else None
 
     def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:
-        image, built_of = _IMAGES.get(backend), labels.get(SOURCE_LABEL)
+        image, built_of = images.get(backend), labels.get(SOURCE_LABEL)
         return bool(image and built_of and source(image) not in {None, built_of})
 
     return Installation(this_host(), runner.__version__, is_outdated)
@@ -154,8 +137,12 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     if as_json:
         print_data(json.dumps(asdict(status), indent=2, default=str))
         return
-    for line in _head(status):
-        print_line(line)
+    kind = "scratch database" if status.scratch else "database"
+    print_line(f"{kind}: {status.database}, {format_size(status.database_bytes)}")
+    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')} of its runs"
+    print_line(f"Parquet: {files} in {status.results}, {format_size(status.parquet_bytes)}")
+    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
+    print_line(f"rows: {', '.join(counts) or 'none'}")
     print_line()
     _print_verdicts(status.verdicts)
     print_line()
@@ -164,7 +151,7 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     if status.covered:
         _print_covered(status.covered)
         print_line()
-    elif imported := sum(_total(source) for source in status.verdicts):
+    elif imported := sum(map(_total, status.verdicts)):
         others = f"ask `{_IMPORTED_VIEW}` for theirs"
         print_line(f"models: all {imported:,} results are imported; {others}")
         print_line()
@@ -174,17 +161,9 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     _print_stale(status.stale)
 
 
-def _head(status: StatusReport) -> Iterator[str]:
-    kind = "scratch database" if status.scratch else "database"
-    yield f"{kind}: {status.database}, {format_size(status.database_bytes)}"
-    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')}"
-    yield f"Parquet: {files} of its runs in {status.results}, {format_size(status.parquet_bytes)}"
-    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
-    yield f"rows: {', '.join(counts) or 'none'}"
-
-
 def _print_verdicts(verdicts: Sequence[Verdicts]) -> None:
-    statuses = sorted({status for source in verdicts for status in source.counts}, key=_ok_first)
+    known = {status for source in verdicts for status in source.counts}
+    statuses = sorted(known, key=lambda status: (status != "ok", status))
     lines = [
         (
             f"{row.source} (simulated)" if row.simulated else row.source,
@@ -229,8 +208,6 @@ def _print_covered(covered: Sequence[Covered]) -> None:
 
 
 def _print_contradicted(status: StatusReport) -> None:
-    from orchestrator.system.files import database_option
-
     count = status.contradicted
     print_line(
         f"contradictions: {count:,} of the latest results of their series: the one"
@@ -257,10 +234,6 @@ def _print_stale(groups: Sequence[StaleResults]) -> None:
 def _print_more(count: int, noun: str, shown: int) -> None:
     if count > shown:
         print_line(f"… and {count - shown:,} more {noun}; --json has them all")
-
-
-def _ok_first(status: str) -> tuple[bool, str]:
-    return status != "ok", status
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from statistics import median
 
-from analysis.regress.pairing import is_baseline_first, looks_from, pairs_to_take
+from analysis.regress.verdicts import is_baseline_first, looks_from, pairs_to_take
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.due import DueLaunch, drop_foreign_rounds, due_launches

@@ -7,9 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from analysis.compare.circumstances import circumstance_changes, circumstances_of
-from analysis.results.conditions import DIRTY
-from analysis.results.item_time import item_estimate_ms, item_ms
+from analysis.compare.circumstances import DIRTY, circumstance_changes, circumstances_of
+from analysis.results.row import item_estimate_ms, item_ms
 from analysis.statistics.ratios import Estimate, shows_difference
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent

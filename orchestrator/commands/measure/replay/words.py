@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.results.comparability import SCOPE
-from analysis.results.conditions import DIRTY
-from analysis.results.item_time import seeks_peak
+from analysis.compare.circumstances import DIRTY
 from analysis.results.metrics import METRICS
+from analysis.results.row import seeks_peak
+from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
 from analysis.statistics.ratios import PROMISES, Estimate
 from orchestrator.commands.measure.replay.answer import Replay

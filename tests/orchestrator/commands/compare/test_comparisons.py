@@ -13,7 +13,7 @@ from scipy import stats
 
 from analysis.compare.compare import ComparedValue, ComparisonBy
 from analysis.compare.values import Replication
-from orchestrator.commands.compare.answer import (
+from orchestrator.commands.compare.command import (
     ComparisonRequest,
     RunPairRequest,
     compare_results,

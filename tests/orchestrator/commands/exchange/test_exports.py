@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.commands.exchange.export_words import print_bundle, print_checked, print_exported
-from orchestrator.commands.results.query import Question
-from orchestrator.commands.results.query_command import print_answer, print_shown
+from orchestrator.commands.results.query import Question, print_answer, print_shown
 from orchestrator.exchange.bundles import BundleManifest
 from orchestrator.exchange.bundles.check import CheckedBundle
 from orchestrator.exchange.bundles.manifest import BundleCounts

@@ -10,7 +10,7 @@ from analysis.charts.energy import energy_rows
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.compare.answer import (
+from orchestrator.commands.compare.command import (
     ComparisonRequest,
     RunPairRequest,
     compare_results,

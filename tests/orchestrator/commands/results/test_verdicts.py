@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analysis.regress.judgements import Judgement
-from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
+from orchestrator.commands.compare.command import RunPairRequest, compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
-from orchestrator.commands.results.grades import require_grade
+from orchestrator.commands.results.run_report import require_grade
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo
