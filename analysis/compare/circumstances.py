@@ -66,7 +66,6 @@ _GAUGES: Mapping[str, tuple[str, float, float]] = {
 is named: relative for clocks, in the unit for noise."""
 _RELATIVE = frozenset({"cpu_clock_hz", "device_clock_hz"})
 _LETTERS = 12
-"""Letters of a digest or a commit that are shown."""
 _SHORTENED = frozenset({"image_digest", "git_commit"})
 _COLUMNS = ", ".join(
     (
@@ -83,11 +82,9 @@ _COLUMNS = ", ".join(
     )
 )
 Circumstances = Mapping[str, Any]
-"""The facts of one result."""
 
 
 def circumstances_of(source: ArrowSource, ids: Sequence[str]) -> dict[str, Circumstances]:
-    """The circumstances of these results, by their ids."""
     if not ids:
         return {}
     sql = f"""
@@ -103,20 +100,18 @@ def circumstances_of(source: ArrowSource, ids: Sequence[str]) -> dict[str, Circu
 
 def circumstance_changes(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
     """The changes that are known, as `torch 2.13.0, now 2.14.0`."""
+    libraries = then["libraries"], now["libraries"]  # an exported table tells none
     return (
         *_known_differences(_FACTS, then, now),
         *(hardware_differences(then, now) if then["device"] == now["device"] else ()),
-        *_changed_libraries(then, now),
+        *(_changed_entries(*libraries, "missing") if all(libraries) else ()),
         *differences(then, now),
         *_changed_gauges(then, now),
     )
 
 
 def differences(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
-    """Differences of `CONDITIONS` and of variables, as `CPU governor powersave, now performance`.
-
-    Settings of the machine are told where both sides know them.
-    """
+    """Differences of variables and `CONDITIONS`; those of the machine where both sides know."""
     return (
         *_differing(_CHOSEN, then, now),
         *_known_differences(_MACHINE, then, now),
@@ -144,7 +139,6 @@ def hardware_differences(then: Circumstances, now: Circumstances) -> Iterator[st
 
 
 def common_changes(changes: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The changes that all of these have."""
     known = [list(words) for words in changes]
     if not known:
         return ()
@@ -180,11 +174,6 @@ def _shown(name: str, value: object) -> str:
 
 def _changed_variables(then: Circumstances, now: Circumstances) -> Iterator[str]:
     return _changed_entries(then.get(_VARIABLES) or {}, now.get(_VARIABLES) or {}, "not set")
-
-
-def _changed_libraries(then: Circumstances, now: Circumstances) -> Iterator[str]:
-    if then["libraries"] and now["libraries"]:  # an exported table tells none
-        yield from _changed_entries(then["libraries"], now["libraries"], "missing")
 
 
 def _changed_entries(

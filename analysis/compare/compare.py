@@ -44,7 +44,6 @@ class Group:
     """Results that agree in all but what they are compared by."""
 
     shared: Mapping[str, Any]
-    """The columns in which they agree."""
     members: Mapping[Any, MetricValue]
     """The result of each value: the best one where several have it."""
     passed_over: int
@@ -59,15 +58,7 @@ def groups_of(
     across_hosts: bool = False,
     across_scopes: bool = False,
 ) -> tuple[Group, ...]:
-    """The groups with at least two values, by mode, model and sizes.
-
-    Args:
-        values: results with the metric's value.
-        by: a key of `DETERMINED`.
-        metric: that of the values.
-        across_hosts: True if results of two machines may be compared.
-        across_scopes: True if joules may hold different things, to count such results.
-    """
+    """The groups by a key of `DETERMINED` with at least two values, by mode, model and sizes."""
     comparable = [name for name in COMPARABLE if name != SCOPE or not across_scopes]
     columns = (*agreeing_columns(by, across_hosts=across_hosts), PART, *comparable)
     # files may name no host
@@ -110,14 +101,12 @@ class ComparedValue:
     """Its value of what the comparison is by, e.g. `openvino`."""
     result: MetricValue
     ratio: float
-    """Its value of the metric by the baseline's."""
     interval: Estimate | None
     """The ratio with its 95 % interval; None where a record holds no interval."""
     speedup: float
     """The ratio, or its inverse where less is better: times as good as the baseline."""
     differs: bool | None
-    """True if the difference is beyond interval and grades; None where nothing can tell, and for
-    the baseline."""
+    """Beyond interval and grades; None where nothing can tell, and for the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
@@ -139,9 +128,7 @@ class ComparedGroup:
 
     shared: Mapping[str, Any]
     baseline: Any
-    """The value that the others are compared with."""
     rows: tuple[ComparedValue, ...]
-    """The baseline first, then the best."""
     passed_over: int
 
 
@@ -151,7 +138,6 @@ class LeftOut:
 
     without_value: int = 0
     unquotable: int = 0
-    """They have no proof, or wrong outputs."""
     on_other_hosts: int = 0
     """They could be compared with results of another machine."""
     of_other_scopes: int = 0
@@ -174,12 +160,10 @@ class ComparisonBy:
 
     @property
     def baselines(self) -> tuple[Any, ...]:
-        """The different values that others are compared with."""
         return tuple(dict.fromkeys(group.baseline for group in self.groups))
 
     @property
     def rows(self) -> list[ComparedValue]:
-        """All results, the baselines among them."""
         return [row for group in self.groups for row in group.rows]
 
 
@@ -192,13 +176,7 @@ def compare_selected(
     baseline: str | None = None,
     across_hosts: bool = False,
 ) -> ComparisonBy:
-    """Compare selected results by one property, with the intervals that their durations give.
-
-    The arguments are those of `compare_by`.
-
-    Raises:
-        UsageError: no group has the baseline.
-    """
+    """The same of selected results, with the intervals that their durations give."""
     selected = selected_values(source, selection, metric)
     groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
     names = list(dict.fromkeys(str(name) for group in groups for name in group.members))
@@ -212,7 +190,6 @@ def compare_selected(
     known = circumstances_of(source, sorted({one.result_id for one in members}))
 
     def with_settings(group: ComparedGroup) -> ComparedGroup:
-        """The group, each row with the settings that differ from its baseline's."""
         facts = [known[row.result.result_id] for row in group.rows]
         rows = (
             replace(row, settings=setting_changes(facts[0], own))
@@ -240,7 +217,6 @@ def _left_out(
     *,
     across_hosts: bool,
 ) -> LeftOut:
-    """The selected results that are in none of these groups, by reason."""
     of_all_hosts = of_all_scopes = groups
     if not across_hosts:
         of_all_hosts = groups_of(selected.values, by, metric, across_hosts=True)
@@ -264,15 +240,8 @@ def compare_by(
     baseline: str | None = None,
     across_hosts: bool = False,
 ) -> ComparisonBy:
-    """Compare results that differ in one property alone, and in what follows from it.
-
-    Args:
-        values: results with the metric's value.
-        by: a key of `DETERMINED`.
-        metric: the metric.
-        baseline: the value that others are compared with, as text; None for that of `BASELINES`,
-            else the least number or the slowest.
-        across_hosts: True if results of two machines may be compared.
+    """Compare results that differ in one property and what follows from it; by `BASELINES` for
+    None.
     """
     groups = groups_of(values, by, metric, across_hosts=across_hosts)
     return _comparison(groups, by, metric, baseline, len(values))
@@ -291,7 +260,6 @@ def _comparison(
 
 
 def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> Any:
-    """The value that stands for 1; None if the group lacks the one that was asked for."""
     if wanted is not None:
         return next((name for name in group.members if str(name) == wanted), None)
     usual = BASELINES.get(by)
@@ -321,14 +289,13 @@ def _compared(group: Group, baseline: Any, by: str, metric: Metric) -> ComparedG
 
 
 def _moment(value: MetricValue) -> datetime:
-    """The time of its measurement; results that tell none come first."""
+    """Results that tell no time come first."""
     return value.facts["measured_at"] or datetime.min.replace(tzinfo=UTC)
 
 
 def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
-    """A result beside the one that it is compared with, of the same metric."""
     ratio = result.value / first.value
     interval = differs = None
     if result is not first and result.interval and first.interval:
@@ -343,10 +310,7 @@ def beside(
 
 
 def _scaling(result: MetricValue, first: MetricValue, by: str, metric: Metric) -> float | None:
-    """Items per second by those of the baseline, by how much larger the size is.
-
-    A sample of a longer sequence is more work, so what counts is tokens per second.
-    """
+    """Items per second by those of the baseline, by how much larger the size is."""
     if metric.name not in _SCALES.get(by, ()):
         return None
     larger = result.facts[by] / first.facts[by]

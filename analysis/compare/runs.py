@@ -14,7 +14,6 @@ from analysis.results.series import FOUND, SCOPE, SERIES, WEIGHTS
 from analysis.results.source import ArrowSource
 
 OTHER_MACHINE = "of another machine"
-"""The reason not to compare what may be compared across hosts."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class ComparedCell:
 
     before: MetricValue
     after: ComparedValue
-    """The later value beside the earlier one."""
     changes: tuple[str, ...]
     """Differences of its circumstances that not all cells have."""
 
@@ -34,7 +32,6 @@ class ChangedVerdict:
 
     cell_id: str
     then: str
-    """The status with its reason, or what speaks against outputs or device."""
     now: str
 
 
@@ -46,16 +43,12 @@ class RunComparison:
     run_after: str
     metric: Metric
     cells: tuple[ComparedCell, ...]
-    """Those with a value in both, by cell id."""
     changes: tuple[str, ...]
     """Differences of circumstances that all these cells have."""
     only_before: tuple[str, ...]
-    """Cells that the second run does not have."""
     only_after: tuple[str, ...]
-    """Cells that the first run does not have."""
     verdicts: tuple[ChangedVerdict, ...]
     not_compared: Mapping[str, int]
-    """Cells of both runs that are not compared, by reason."""
 
     @property
     def comparison(self) -> ComparisonBy:
@@ -75,10 +68,7 @@ class RunComparison:
 def compare_runs(
     before: Side, after: Side, metric: Metric, *, across_hosts: bool = False
 ) -> RunComparison:
-    """Compare two runs, or whatever else has results: the second by the first.
-
-    Cells are compared if model, weights and machine agree. What else differs is told beside them.
-    """
+    """Compare two runs, or whatever else has results, where model, weights and machine agree."""
     metric = metric_of_sides(metric, before, after)
     earlier, later = (
         metric_values(side.source, side.selection, metric) for side in (before, after)
@@ -143,7 +133,6 @@ def _cell_part(value: MetricValue) -> tuple[str, str | None]:
 
 
 def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | None:
-    """The reason why two results of one cell are not compared."""
     if any(then.facts[name] != now.facts[name] for name in WEIGHTS):
         return "of another model or other weights"
     if not (across_hosts or _is_one_machine(then, now)):
@@ -164,7 +153,6 @@ def _is_one_machine(then: MetricValue, now: MetricValue) -> bool:
 
 
 def _cells(before: Side, after: Side, pairs: Sequence[_Pair], metric: Metric) -> list[ComparedCell]:
-    """The compared cells, with all changes of their circumstances."""
     completed, known = [], []
     for index, side in enumerate((before, after)):
         values = [pair[index] for pair in pairs]
@@ -204,7 +192,6 @@ class CellVerdict:
 
 
 def cell_verdicts(source: ArrowSource, selection: Selection) -> dict[str, CellVerdict]:
-    """The verdict of each selected cell, by its id."""
     sql = f"""
         SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts}
         ORDER BY cell_id, measured_at NULLS FIRST

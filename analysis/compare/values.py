@@ -33,7 +33,6 @@ _ASKED = rf"-t(\d+)(?:-w\d+)?-(?:{'|'.join(get_args(Mode))})"
 ASKED_THREADS_COLUMN = (
     f"nullif(regexp_extract(r.cell_id, '{_ASKED}', 1), '')::BIGINT AS {ASKED_THREADS}"
 )
-"""The column, where `r` is a row with a cell's id."""
 _COLUMNS = ", ".join(
     ASKED_THREADS_COLUMN if name == ASKED_THREADS else f"r.{name}"
     for name in dict.fromkeys((*_FACTS, *AXIS_NAMES, *COMPARED))
@@ -47,7 +46,6 @@ class ResultValue:
     """One result's value of a metric, with the facts of the result."""
 
     facts: Mapping[str, Any]
-    """Columns of the result: what it is of, where it is from, how far it can be trusted."""
     value: float
 
     @property
@@ -66,12 +64,10 @@ class ResultValue:
 
     @property
     def is_imported(self) -> bool:
-        """True if somebody else measured it."""
         return self.facts["source"] not in OWN_SOURCES
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Words to print beside the number: others measured it, or it must not be quoted."""
         return marks_of(self.facts)
 
 
@@ -85,7 +81,6 @@ class Replication:
     spread: Literal["default", "calibrated"] | None = None
     """The spread of processes that one launch was given; None for several, or without one."""
     deviation: float | None = None
-    """That spread, relative."""
     in_queue: bool = False
     """True if a queue multiplied it."""
 
@@ -97,20 +92,14 @@ class MetricValue(ResultValue):
     interval: Estimate | None
     """The value with its 95 % interval; None where nothing tells one."""
     basis: Replication | None = None
-    """The replication behind the interval; None without one."""
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """The result of the value, and the part of it."""
         return self.result_id, self.facts[PART]
 
 
 def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Words to print beside numbers of a result that others measured, or that must not be quoted.
-
-    Args:
-        facts: its columns `source`, `correct`, `proof`, and `software_device` if known.
-    """
+    """Words to print beside numbers that others measured, or that must not be quoted."""
     if facts["source"] not in OWN_SOURCES:
         return (f"measured by {facts['source']}",)
     wrong = ("outputs wrong",) if facts["correct"] is False else ()
@@ -124,11 +113,8 @@ class SelectedValues:
     """The values of a metric among the selected results."""
 
     values: tuple[MetricValue, ...]
-    """Those above 0, by cell id and time."""
     without: int
-    """Selected results that have no value."""
     unquotable: int
-    """Results left out because they must not be quoted."""
 
 
 def selected_values(source: ArrowSource, selection: Selection, metric: Metric) -> SelectedValues:
@@ -149,13 +135,12 @@ def selected_values(source: ArrowSource, selection: Selection, metric: Metric) -
 
 @dataclass(frozen=True)
 class MetricColumns:
-    """Where a metric stands in SQL, where `r` is a row of the selected results."""
+    """The columns of a metric in SQL, where `r` is a row of the selected results."""
 
     beside: str
     """The join of its view; empty where the selected results have its column."""
     value: str
     low: str
-    """`NULL` without a recorded interval."""
     high: str
     part: str
     """`NULL` where a result has one value."""
@@ -173,7 +158,6 @@ class MetricColumns:
 
     @property
     def selected(self) -> str:
-        """The columns that `value_of` reads."""
         return f"""{self.part} AS {PART}, {self.value}::DOUBLE AS value,
             {self.low}::DOUBLE AS low, {self.high}::DOUBLE AS high"""
 
@@ -181,10 +165,7 @@ class MetricColumns:
 def metric_values(
     source: ArrowSource, selection: Selection, metric: Metric
 ) -> tuple[MetricValue, ...]:
-    """The selected results that have a value above 0, by cell id and time.
-
-    Their intervals are those of the records.
-    """
+    """The selected results above 0, by cell id and time, with the intervals of their records."""
     columns = MetricColumns.of(metric)
     sql = f"""
         SELECT {_COLUMNS}, coalesce(r.host, r.hostname, r.run_id) AS {MACHINE_KEY},
@@ -208,14 +189,12 @@ _OF_PROCESSES = (
 _SUM_AGREES = 0.01
 """Most by which the sum of durations may be off the steady time: in `server` queries overlap."""
 _AT_ONCE = 5_000
-"""Results that are asked for in one question."""
 _TIMES = {
     "query": "r.latency_median_{}s",
     "step": "r.latency_median_{}s",
     "prefill": "r.time_to_first_token_median_{}s",
     "decode": "r.time_per_output_token_median_{}s",
 }
-"""The time of each part of a result, whose inverse its efficiency is."""
 _PART_TIMES = ", ".join(
     f"'{part}': [{', '.join(column.format(end) for end in ('low_', '', 'high_'))}]"
     for part, column in _TIMES.items()
@@ -232,10 +211,7 @@ _SUM_FITS = f"""(list_sum(r.round_iterations) = len(w.durations_ns)
 def with_intervals(
     source: ArrowSource, values: Iterable[MetricValue], metric: Metric
 ) -> dict[tuple[str, str | None], MetricValue]:
-    """The values with their intervals and what these hold for, by their keys.
-
-    Raw durations are read for totals alone.
-    """
+    """The values by their keys, with their intervals; totals need the raw durations."""
     known = list(values)
     ids = sorted({value.result_id for value in known})
     rows: dict[str, Mapping[str, Any]] = {}
@@ -274,26 +250,20 @@ def _of_total(value: float, row: Mapping[str, Any]) -> Estimate | None:
     means = row["means"]
     if not means or None in means:
         return None
-    error = _error_of_several(means, row) if len(means) > 1 else _error_of_one(row)
+    error = _error_of_one(row)
+    if len(means) > 1:
+        # as wide as if launches had been added until it was narrow, which records do not tell
+        rounds = row["effective_rounds"] or len(means)
+        quantile = students_t(row["round_degrees"] or len(means) - 1, GROWING_CONFIDENCE)
+        error = quantile * stdev(means) / math.sqrt(rounds) / fmean(means)
     if error is None:
         return None
     high = value / (1 - error) if error < 1 else value * (1 + error)
     return Estimate(value, value / (1 + error), high)
 
 
-def _error_of_several(means: Sequence[float], row: Mapping[str, Any]) -> float:
-    """Half the interval of the launches' mean, by that mean.
-
-    It is as wide as if the number of launches had grown until it was narrow, which records do not
-    tell.
-    """
-    rounds = row["effective_rounds"] or len(means)
-    quantile = students_t(row["round_degrees"] or len(means) - 1, GROWING_CONFIDENCE)
-    return float(quantile * stdev(means) / math.sqrt(rounds) / fmean(means))
-
-
 def _error_of_one(row: Mapping[str, Any]) -> float | None:
-    """The same of one launch: of its durations and of fresh processes."""
+    """Half the interval of one launch's mean, by that mean: of its durations and of processes."""
     count, deviation = row["effective_iterations"], row["latency_stddev_s"]
     spread = row["process_spread"]
     if not count or count < 2 or deviation is None or spread is None:
@@ -305,7 +275,6 @@ def _error_of_one(row: Mapping[str, Any]) -> float | None:
 
 
 def _of_inverse(value: MetricValue, times: Mapping[str, Sequence[float | None]]) -> Estimate | None:
-    """The interval of what is the inverse of a time, from that of the time."""
     if value.facts["scenario"] == "server":
         return None
     low, middle, high = times[value.facts[PART]]
@@ -330,9 +299,5 @@ def spread_in_words(spread: float, *, in_queue: bool) -> str:
 
 
 def spread_degrees(degrees: float | None) -> float:
-    """The degrees of freedom of a spread: those of a calibration, at least one; a default has many.
-
-    Args:
-        degrees: `process_spread_degrees` of the record.
-    """
+    """The degrees of freedom of a recorded spread; at least one, and many for a default."""
     return _MANY if degrees is None else max(1.0, degrees)

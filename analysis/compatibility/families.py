@@ -13,7 +13,6 @@ from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
 
 REFERENCE = "cpu"
-"""The backend over which speed-ups are told."""
 _UNKNOWN = "unknown"
 
 
@@ -22,7 +21,6 @@ class MeanRatio:
     """A ratio over several cells."""
 
     value: float
-    """The geometric mean."""
     low: float
     """The least of them; no interval, as cells differ by more than chance."""
     high: float
@@ -37,21 +35,18 @@ class FamilySummary:
 
     family: str
     models: int
-    """Models of it with a result."""
     backend: str | None
     """The backend with the greatest mean speed-up over the CPU, the CPU if none is faster, or the
     only one that there is; None if several were measured and none beside the CPU."""
     rival: str | None
     """The backend that it was compared with: the CPU, or the best other one where that is best."""
     speedup: MeanRatio | None
-    """Its throughput by that of the CPU in the same cells."""
     int8_memory: MeanRatio | None
     """Memory in int8 by that in fp32 in the same cells."""
     scaling: MeanRatio | None
     """Throughput at the largest batch by batch times that of batch 1."""
     largest_batch: int | None
     sources: tuple[str, ...]
-    """Others who measured a part of it."""
 
     @property
     def is_sure(self) -> bool:
@@ -60,7 +55,6 @@ class FamilySummary:
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
-    """The selected results by family."""
     throughput, memory = METRICS["throughput"], METRICS["memory"]
     rates = metric_values(source, selection, throughput)
     sizes = metric_values(source, selection, memory)
@@ -78,7 +72,6 @@ def summarise_families(source: ArrowSource, selection: Selection) -> tuple[Famil
 
 
 def _others_by_family(comparison: ComparisonBy) -> Mapping[str, list[ComparedValue]]:
-    """All that is compared with a baseline."""
     values: dict[str, list[ComparedValue]] = defaultdict(list)
     for group in comparison.groups:
         values[group.rows[0].result.facts["family"] or _UNKNOWN] += group.rows[1:]
@@ -111,7 +104,7 @@ def _summary(
 def _best(
     others: Sequence[ComparedValue], backends: Sequence[str | None]
 ) -> tuple[str | None, str | None, MeanRatio | None]:
-    """The backend with the greatest mean speed-up, its rival, and the speed-up."""
+    """The backend, its rival, and the speed-up."""
     by_backend: dict[str, list[ComparedValue]] = defaultdict(list)
     for one in others:
         by_backend[one.name].append(one)

@@ -22,7 +22,7 @@ _SAYS_NOTHING = ("unavailable", "lost")
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A verdict that stands in the way, with its reason and what to do about it."""
+    """A verdict that stands in the way."""
 
     verdict: str
     reason: str | None
@@ -39,13 +39,11 @@ class Rating:
     backend: str
     level: Level
     share: float | None
-    """Median of its throughput by that of the best backend, over the cells that another backend was
-    timed in too; None if there is none."""
+    """Median of its throughput by that of the best backend, over the cells that another was timed
+    in."""
     share_low: float | None
-    """The least of these shares."""
     share_high: float | None
     cells: int
-    """Cells that it was timed in."""
     compared: int
     """Those of them that another backend was timed in too."""
     doubtful: int
@@ -59,7 +57,6 @@ class Rating:
 
 
 def rate(evidence: Sequence[Evidence]) -> tuple[Rating, ...]:
-    """The ratings of all models on all backends that any of them has a verdict on."""
     backends = {findings.backend for one in evidence for findings in one.findings}
     backends |= {timed.backend for one in evidence for timed in one.rates}
     return tuple(_rating(one, backend) for one in evidence for backend in sorted(backends))
@@ -114,7 +111,6 @@ def level_of(share: float | None) -> Level:
 def _obstacle(
     own: Sequence[Rate], findings: Sequence[KnownVerdict], best: Mapping[Key, float]
 ) -> Obstacle | None:
-    """The verdict that forbids a rating by throughput alone; None if none does."""
     if not own:
         works = any(one.verdict in _CHECKED for one in findings)
         return None if works else _as_obstacle(findings)
@@ -127,7 +123,6 @@ def _obstacle(
 
 
 def _as_obstacle(findings: Sequence[KnownVerdict]) -> Obstacle | None:
-    """The best of these verdicts, with its most frequent reason."""
     if not findings:
         return None
     verdict = min((one.verdict for one in findings), key=BEST_FIRST.index)

@@ -18,12 +18,11 @@ MEANINGS: Mapping[str, str] = {
     "contradicted": "answers, but another device than the claimed one did the work",
     "wrong": "works, but its outputs do not agree",
 }
-"""Meaning of the verdicts that are no status, the best first."""
+"""The best first."""
 BEST_FIRST = (
     *MEANINGS,
     *("out_of_memory", "timeout", "failed", "lost", "unavailable", "unsupported"),
 )
-"""All verdicts, from the best to the least."""
 _CONDITIONS: Mapping[str, str] = {
     "contradicted": "proof = 'contradicted'",
     "unverified": "correct IS NULL",
@@ -35,7 +34,6 @@ _CONDITIONS: Mapping[str, str] = {
 
 
 def verdict_of(status: str, proof: str, correct: bool | None) -> str:
-    """The verdict on a result, whether or not it was timed."""
     if status != "ok":
         return status
     if proof == "contradicted":
@@ -48,13 +46,7 @@ def verdict_of(status: str, proof: str, correct: bool | None) -> str:
 
 
 def verdict_sql(timed: str) -> str:
-    """The verdict in SQL, from the columns `status`, `proof`, `correct` and `software_device`.
-
-    Times of software in a device's place do not count as such.
-
-    Args:
-        timed: the condition under which a result was timed.
-    """
+    """The verdict in SQL; times of software in a device's place do not count as `timed`."""
     whens = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in _CONDITIONS.items())
     ok = f"CASE WHEN ({timed}) AND {OF_A_DEVICE} THEN 'ok' ELSE 'verified only' END"
     return f"CASE WHEN status <> 'ok' THEN status {whens} ELSE {ok} END"
@@ -84,27 +76,20 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Rate:
-    """The best timed result of one cell on one backend, of all its runtimes and precisions.
-
-    Results that must not be quoted have one of their own, where they were asked for.
-    """
+    """The best timed result of one cell on one backend, of all its runtimes and precisions."""
 
     cell: Key
     """Sizes, scenario and host: the work, which other backends may have done too."""
     backend: str
     samples_per_s: float
     runtime: str | None
-    """None where an imported file does not say."""
     precision: str | None
     verdict: str
-    """`ok`, or what speaks against it."""
     grade: str | None
     source: str
-    """The project that measured it."""
 
     @property
     def is_ours(self) -> bool:
-        """True if it was measured by AccelMatrix, and not imported."""
         return self.source in OWN_SOURCES
 
     @property
@@ -123,7 +108,6 @@ class KnownVerdict:
     reason: str | None
     remedy: str | None
     is_ours: bool
-    """False if an imported file says so."""
     results: int
 
 
@@ -139,11 +123,7 @@ class Evidence:
 
 
 def read_evidence(source: ArrowSource, selection: Selection) -> tuple[Evidence, ...]:
-    """The evidence of the selected results, by model and mode.
-
-    Results of simulators that were timed are never among them; what others measured is if the
-    selection takes it.
-    """
+    """The evidence of the selected results by model and mode, without what simulators timed."""
     rates: dict[tuple[str, str], list[Rate]] = defaultdict(list)
     findings: dict[tuple[str, str], list[KnownVerdict]] = defaultdict(list)
     families: dict[str, str | None] = {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.predict.examples.placements import Pairs, Placement, words_of
 from analysis.predict.features import FEATURES, features
-from analysis.statistics.arrays import Places, Values, ValueTable, damped_least_squares, np
+from analysis.statistics.arrays import Places, Values, ValueTable, np
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
@@ -176,6 +176,8 @@ class Design:
 
     def fit(self, rows: Places, y: Values) -> Values:
         """The coefficients from these rows and their values, in scaled columns."""
+        from analysis.statistics.solvers import damped_least_squares
+
         return damped_least_squares(self.matrix[rows], y, _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> ValueTable:

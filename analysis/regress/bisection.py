@@ -41,7 +41,6 @@ class Version:
     name: str
     """The digest of the image, or the commit where jobs were processes of this machine."""
     results: tuple[LaunchedResult, ...]
-    """In the order of time; one at least."""
 
     @property
     def first(self) -> LaunchedResult:
@@ -49,12 +48,10 @@ class Version:
 
     @property
     def run_id(self) -> str:
-        """The first run."""
         return self.first.run_id
 
     @property
     def commit(self) -> str | None:
-        """The commit of the checkout that the first run was planned with."""
         commit: str | None = self.first.facts["git_commit"]
         return commit
 
@@ -73,11 +70,7 @@ def results_by_cell(
 
 
 def grouped_versions(results: Iterable[LaunchedResult]) -> tuple[Version, ...]:
-    """The versions of these results, which are in the order of time.
-
-    Results that name neither image nor commit are left out; a version that came back is there
-    twice.
-    """
+    """The versions of these results in the order of time; one that came back is there twice."""
     named = [(name, result) for result in results if (name := _version_name(result))]
     return tuple(
         Version(name, tuple(result for _, result in group))
@@ -122,7 +115,6 @@ def measured_again(
 
 
 def pooled(results: Sequence[LaunchedResult]) -> LaunchedResult:
-    """Results of one version as one, with the launches of all."""
     if len(results) == 1:
         return results[0]
     launches = tuple(value for result in results for value in result.launches)
@@ -136,46 +128,36 @@ class Search:
     """A search among versions in the order of time: those at its ends are known."""
 
     first: int
-    """A version without the change."""
     last: int
-    """A later one that has it."""
     outcomes: Mapping[int, VersionOutcome] = field(default_factory=dict)
     """Outcomes of versions between; `unclear` ones are not to be measured again."""
 
     @property
     def good(self) -> int:
-        """The newest version that is known to be good."""
         return max(self._between("good"), default=self.first)
 
     @property
     def bad(self) -> int:
-        """The oldest version behind that one that is known to be bad."""
         good = self.good
         return min((index for index in self._between("bad") if index > good), default=self.last)
 
     @property
     def suspects(self) -> range:
-        """Those among which is the one that brought the change."""
         return range(self.good + 1, self.bad + 1)
 
     @property
     def next(self) -> int | None:
-        """The one to be measured next: the middle, or the nearest to it that can be judged.
-
-        None if there is nothing left to measure.
-        """
+        """The middle, or the nearest to it that can be judged; None if nothing is left."""
         good, bad = self.good, self.bad
         untried = (index for index in range(good + 1, bad) if index not in self.outcomes)
         return min(untried, key=lambda index: (abs(2 * index - good - bad), index), default=None)
 
     @property
     def most_left(self) -> int:
-        """The most measurements that it takes, if none leaves its version unclear."""
         return (len(self.suspects) - 1).bit_length()
 
     @property
     def turns(self) -> Mapping[int, int]:
-        """The turn at which each version would be measured, counted from 1, if it is at all."""
         turns: dict[int, int] = {}
         pending: list[tuple[Search, int]] = [(self, 1)]
         while pending:
@@ -187,7 +169,6 @@ class Search:
         return turns
 
     def knowing(self, index: int, outcome: VersionOutcome) -> Self:
-        """The search with the outcome of one more version."""
         return replace(self, outcomes={**self.outcomes, index: outcome})
 
     def _between(self, wanted: VersionOutcome) -> Iterable[int]:
@@ -208,9 +189,7 @@ class Bisection:
     levels: tuple[tuple[PastResult, ...], ...] = ()
     """Earlier results of the series in groups with no step between them: they tell its noise."""
     again: Mapping[str, tuple[LaunchedResult, ...]] = field(default_factory=dict)
-    """Results of versions that were measured again, by the versions' names."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Versions that could not be measured again, with the reason."""
 
     @cached_property
     def is_shown_again(self) -> bool | None:
@@ -219,7 +198,6 @@ class Bisection:
 
     @cached_property
     def search(self) -> Search:
-        """The search, as far as it is."""
         first, last = self.ends
         if not self.is_shown_again:
             return Search(first, last)
@@ -229,9 +207,8 @@ class Bisection:
 
     @property
     def next(self) -> Version | None:
-        """The version to measure next; None if there is none.
-
-        Both ends come first: what differs by the machine alone differs no more.
+        """The version to measure next. Both ends come first: what differs by the machine alone
+        goes.
         """
         for index in self.ends:
             if not self._results(index):
@@ -242,17 +219,14 @@ class Bisection:
 
     @property
     def suspects(self) -> tuple[Version, ...]:
-        """The versions among which is the one that brought the change."""
         return tuple(self.versions[index] for index in self.search.suspects)
 
     @property
     def before_suspects(self) -> Version:
-        """The newest version that is good."""
         return self.versions[self.search.good]
 
     @property
     def most_left(self) -> int:
-        """The most measurements that are left, if none leaves its version unclear."""
         return 0 if self.next is None else len(self._ends_left) + self.search.most_left
 
     @property
@@ -276,7 +250,6 @@ class Bisection:
         return dict(enumerate(["good", *outcomes, "bad"]))
 
     def outcome_again(self, index: int) -> VersionOutcome | None:
-        """The outcome of measuring a version again; None if it was not."""
         if not self._results(index) or not self.is_shown_again:
             return None
         search = self.search
@@ -285,12 +258,10 @@ class Bisection:
         return search.outcomes.get(index, "unclear")
 
     def knowing(self, version: Version, result: LaunchedResult) -> Self:
-        """The bisection with one more result of a version that was measured again."""
         results = (*self.again.get(version.name, ()), result)
         return replace(self, again={**self.again, version.name: results})
 
     def refusing(self, version: Version, reason: str) -> Self:
-        """The bisection without a version that cannot be measured again."""
         return replace(self, refused={**self.refused, version.name: reason})
 
     @cached_property
@@ -305,7 +276,6 @@ class Bisection:
         return self.again.get(self.versions[index].name, ())
 
     def _differ_again(self, good: int, bad: int) -> bool | None:
-        """True if both were measured again and the change showed."""
         if not self._results(good) or not self._results(bad):
             return None
         before, after = pooled(self._results(good)), pooled(self._results(bad))
@@ -320,7 +290,6 @@ class Bisection:
         return is_worse and is_large and LevelShift(shift, counts, noise).exceeds_noise
 
     def _outcome_again(self, index: int) -> VersionOutcome | None:
-        """The outcome of a version between; None if measuring it may tell more."""
         name, results = self.versions[index].name, self._results(index)
         if not results:
             return "unclear" if name in self.refused else None
@@ -332,9 +301,8 @@ class Bisection:
     def _outcome(
         self, now: LaunchedResult, good: LaunchedResult, bad: LaunchedResult
     ) -> VersionOutcome:
-        """The end that a result belongs to: beyond the middle between both, by more than noise.
-
-        A version that has half of the change is bad: the rest came later.
+        """The end of a result, beyond noise; with half of the change it is bad: the rest came
+        later.
         """
         noise = noise_between(good, now, self.levels)
         if noise is None:

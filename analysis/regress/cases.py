@@ -11,6 +11,7 @@ from analysis.compare.circumstances import hardware_differences
 from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regress.launches import (
+    THRESHOLD,
     LaunchedResult,
     PastResult,
     SeriesKey,
@@ -36,12 +37,28 @@ _WORDS: Mapping[str, str] = {
     **COMPARABLE,
 }
 _LETTERS = 12
-"""Letters of a hash that are shown."""
 _OF_MODELS = frozenset({"model_id", "weights_revision"})
-"""Columns by which two versions of a model differ."""
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
 """The verdicts of two sides, the earlier one's first, by cell id."""
+
+
+@dataclass(frozen=True)
+class RegressionQuestion:
+    """Two sides, and what counts as a change."""
+
+    base: Side
+    run: Side
+    """The side that is judged; the history of its series lies in its database."""
+    metrics: tuple[Metric, ...]
+    threshold: float = THRESHOLD
+    per_host: bool = False
+    """True if machines with different names have series of their own."""
+    accepted: tuple[AcceptedChange, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.base, self.run
 
 
 @dataclass(frozen=True)
@@ -56,48 +73,40 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Matches:
-    """The results of two sides, put together."""
+    """The results of two sides by series, and the cells that cannot be compared."""
 
     pairs: tuple[tuple[LaunchedResult, LaunchedResult], ...]
-    """Two results of one series, the earlier one first."""
     refusals: tuple[Refusal, ...]
     only_before: frozenset[str]
-    """Cells of which the later side has no verdict."""
     only_after: frozenset[str]
-    """Cells of which the earlier side has none."""
 
 
-def matches_of(
-    sides: tuple[Side, Side], verdicts: SideVerdicts, metric: Metric, *, per_host: bool
-) -> Matches:
-    """The results of both sides by series, and the cells that cannot be compared.
-
-    Args:
-        sides: the earlier side and the later one.
-        verdicts: the verdict of each cell of these sides, by its id.
-        metric: the metric whose values are compared.
-        per_host: True if machines with different names have series of their own.
-    """
-    earlier, later = (launched_results(side.source, side.selection, metric) for side in sides)
+def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Metric) -> Matches:
+    earlier, later = (
+        launched_results(side.source, side.selection, metric) for side in question.sides
+    )
     by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
     for one in earlier:
         by_cell[one.cell_id, one.facts[PART]].append(one)
     pairs, refusals = [], []
     for after in later:
         candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
-        before = _of_series(after, candidates, per_host=per_host)
+        before = _of_series(after, candidates, per_host=question.per_host)
         if before is not None:
             pairs.append((before, after))
         elif candidates:
             newest = candidates[-1]
-            words = {"differences": _series_differences(newest, after, per_host=per_host)}
+            words = {"differences": _series_differences(newest, after, per_host=question.per_host)}
             reason = VerdictReason("other_series", facts=words)
             refusals.append(Refusal(after.cell_id, reason, newest, after))
     values = [{one.cell_id for one in side} for side in (earlier, later)]
     then, now = ({*known, *having} for known, having in zip(verdicts, values, strict=True))
     return Matches(
         pairs=tuple(pairs),
-        refusals=(*refusals, *_without_value(verdicts, values, [side.lacks for side in sides])),
+        refusals=(
+            *refusals,
+            *_without_value(verdicts, values, [side.lacks for side in question.sides]),
+        ),
         only_before=frozenset(then - now),
         only_after=frozenset(now - then),
     )
@@ -106,10 +115,7 @@ def matches_of(
 def _of_series(
     after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
 ) -> LaunchedResult | None:
-    """The newest result of the same series; None without one.
-
-    Of two whose launches took turns the models may differ: they were measured to be compared.
-    """
+    """The newest result of the same series; where launches took turns, models may differ."""
     newest = [*reversed(candidates)]
     key = after.key(per_host=per_host)
     if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
@@ -133,7 +139,6 @@ def _series_columns(*, per_host: bool) -> Sequence[str]:
 
 
 def _series_differences(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
-    """The differences that make two results of one cell those of two series."""
     return ", ".join(
         f"another {_WORDS.get(name, name)}: {_difference(name, before.facts, after.facts)}"
         for name in _series_columns(per_host=per_host)
@@ -142,7 +147,6 @@ def _series_differences(before: LaunchedResult, after: LaunchedResult, *, per_ho
 
 
 def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Both values; of machines whose devices have one name, what differs behind it."""
     device = then["hardware"]
     is_alike = name == "hardware_id" and device and device == now["hardware"]
     if is_alike and (behind := "; ".join(hardware_differences(then, now))):
@@ -175,17 +179,6 @@ def _without_value(
 
 
 @dataclass(frozen=True)
-class SeriesRules:
-    """The rules that hold for all series of a question."""
-
-    threshold: float
-    """The least relative change that matters."""
-    per_host: bool
-    """True if machines with different names have series of their own."""
-    accepted: tuple[AcceptedChange, ...]
-
-
-@dataclass(frozen=True)
 class Case:
     """Two results of one series, and what is known of it."""
 
@@ -194,13 +187,10 @@ class Case:
     levels: Levels
     """The history of the series up to the later result, divided at its steps."""
     difference: LevelShift | None
-    """None where nothing tells the noise."""
     accepted: str | None = None
-    """The reason why somebody accepted the step that begins with the later result."""
 
     @property
     def paired(self) -> bool:
-        """True if the launches of both took turns."""
         return are_paired(self.before, self.after)
 
     @cached_property
@@ -220,29 +210,23 @@ class Case:
 
 
 def cases_of(
-    sides: tuple[Side, Side],
+    question: RegressionQuestion,
     metric: Metric,
     pairs: Sequence[tuple[LaunchedResult, LaunchedResult]],
-    rules: SeriesRules,
 ) -> Iterator[Case]:
-    """The pairs with what the databases of both sides know of their series.
+    """The pairs, results of both sides, with what their databases know of their series.
 
     Where a change of the level was accepted between both results, the first result at the new level
     stands in the place of the earlier one.
-
-    Args:
-        sides: the earlier side and the later one, which is judged.
-        metric: the metric of the pairs.
-        pairs: results of both sides.
-        rules: the rules of all series.
     """
-    known = _histories(sides, metric, [after for _, after in pairs], per_host=rules.per_host)
+    sides, per_host = question.sides, question.per_host
+    known = _histories(sides, metric, [after for _, after in pairs], per_host=per_host)
     firsts: dict[str, Mapping[SeriesKey, LaunchedResult]] = {}
     for earlier, after in pairs:
-        key, since = after.key(per_host=rules.per_host), earlier.facts["measured_at"]
+        key, since = after.key(per_host=per_host), earlier.facts["measured_at"]
         history = _until(after, known.get(key, []))
         reasons = {
-            one.run_id: one.because for one in rules.accepted if after.cell_id in one.cell_ids
+            one.run_id: one.because for one in question.accepted if after.cell_id in one.cell_ids
         }
         restarts = [
             past.run_id
@@ -253,9 +237,9 @@ def cases_of(
         if restarts:
             run_id = restarts[-1]
             if run_id not in firsts:
-                firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=rules.per_host)
+                firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=per_host)
             before = firsts[run_id].get(key, earlier)
-        yield case_of(before, after, history, reasons, rules.threshold)
+        yield case_of(before, after, history, reasons, question.threshold)
 
 
 def case_of(
@@ -265,16 +249,10 @@ def case_of(
     reasons: Mapping[str, str],
     threshold: float,
 ) -> Case:
-    """The case of two results of a series.
+    """The case of two results of a series, whose noise is that without the judged result.
 
-    The noise of their difference is that which the series has without the judged result.
-
-    Args:
-        before: the earlier result.
-        after: the later one.
-        history: the results of the series up to the later one.
-        reasons: reasons of accepted changes by the run that begins the level.
-        threshold: the least relative change that matters.
+    The history ends with the later result; `reasons` are those of accepted changes, by the run that
+    begins the level.
     """
     levels = levels_of(history, reasons, threshold)
     judged = after.facts["result_id"]
@@ -290,7 +268,6 @@ def case_of(
 def _histories(
     sides: tuple[Side, Side], metric: Metric, wanted: Sequence[LaunchedResult], *, per_host: bool
 ) -> Mapping[SeriesKey, Sequence[PastResult]]:
-    """The results of these series in both databases, in the order of time."""
     base, run = sides
     of_run = histories(run.source, run.history, metric, wanted, per_host=per_host)
     if base.source is run.source:
@@ -305,7 +282,7 @@ def _histories(
 
 
 def _until(after: LaunchedResult, history: Sequence[PastResult]) -> list[PastResult]:
-    """The history up to this result, which is its last one."""
+    """The history up to this result."""
     moment = (after.facts["measured_at"], after.facts["result_id"])
     if moment[0] is None:
         return []

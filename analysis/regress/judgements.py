@@ -8,8 +8,8 @@ from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.runs import cell_verdicts
-from analysis.regress.cases import Case, Refusal, SeriesRules, cases_of, matches_of
-from analysis.regress.launches import THRESHOLD, LaunchedResult
+from analysis.regress.cases import Case, Refusal, RegressionQuestion, cases_of, matches_of
+from analysis.regress.launches import LaunchedResult
 from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import (
@@ -20,8 +20,7 @@ from analysis.regress.verdicts import (
     verdict_on,
 )
 from analysis.results.metrics import Metric
-from analysis.results.selection import Side, metric_of_sides
-from analysis.results.series import AcceptedChange
+from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
@@ -29,22 +28,7 @@ from analysis.statistics.significance import adjusted_p_values, permutation_p_va
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
-"""In the order in which they are shown."""
 _WOULD_DECIDE = ("launches_would_decide", "pairs_would_decide")
-
-
-@dataclass(frozen=True)
-class RegressionQuestion:
-    """Two sides, and what counts as a change."""
-
-    base: Side
-    run: Side
-    """The side that is judged; the history of its series lies in its database."""
-    metrics: tuple[Metric, ...]
-    threshold: float = THRESHOLD
-    per_host: bool = False
-    """True if machines with different names have series of their own."""
-    accepted: tuple[AcceptedChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,28 +38,28 @@ class Judgement:
     cell_id: str
     metric: Metric
     verdict: RegressionVerdict
-    why: VerdictReason | None
-    """None if nothing needs to be said."""
+    explanation: VerdictReason | None
     before: LaunchedResult | None
     after: LaunchedResult | None
     case: Case | None = None
     """The results and the noise behind the verdict; None where the sides cannot be compared."""
     p_value: float | None = None
-    """That of the test on launches, adjusted for the other comparisons."""
+    """Adjusted for the other comparisons."""
     changes: tuple[str, ...] | None = None
-    """Other differences between both: the first candidates for the cause. None where records do not
-    tell, and where nothing changed."""
+    """The first candidates for the cause; None where records do not tell, and where nothing
+    changed."""
 
     @property
     def reason(self) -> str:
-        """The reason of the verdict in words; empty if nothing needs to be said."""
-        return self.why.words() if self.why else ""
+        return self.explanation.words() if self.explanation else ""
 
     @property
     def launches_needed(self) -> int | None:
         """Launches a side, or pairs, that would decide; None where no number of them would."""
-        why = self.why
-        return int(why.number) if why and why.number and why.code in _WOULD_DECIDE else None
+        reason = self.explanation
+        if reason is None or reason.number is None or reason.code not in _WOULD_DECIDE:
+            return None
+        return int(reason.number)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -90,12 +74,10 @@ class Judgement:
 
     @property
     def ratio(self) -> Estimate | None:
-        """The later value by the earlier one, with its 95 % interval."""
         return self.difference.ratio if self.difference else None
 
     @property
     def noise(self) -> str | None:
-        """The measurements that tell the noise of the series, in words."""
         return self.difference.noise.basis if self.difference else None
 
     @property
@@ -104,7 +86,6 @@ class Judgement:
 
     @property
     def levels(self) -> Levels:
-        """The history of the series up to the judged result, divided at its steps."""
         return self.case.levels if self.case else Levels((), ())
 
     @property
@@ -113,7 +94,6 @@ class Judgement:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The values of that history's results, in the order of time."""
         results = (past.logarithms for level in self.levels.results for past in level)
         return tuple(math.exp(math.fsum(values) / len(values)) for values in results)
 
@@ -128,13 +108,10 @@ class Judgements:
     judgements: tuple[Judgement, ...]
     """In the order of `REGRESSION_VERDICTS`, the greatest change first."""
     only_before: tuple[str, ...]
-    """Cells that the run does not have."""
     only_after: tuple[str, ...]
-    """Cells that the baseline does not have."""
 
     @cached_property
     def counts(self) -> Mapping[RegressionVerdict, int]:
-        """The number of verdicts of each kind, in the order of `REGRESSION_VERDICTS`."""
         verdicts = [judgement.verdict for judgement in self.judgements]
         return {verdict: verdicts.count(verdict) for verdict in REGRESSION_VERDICTS}
 
@@ -145,21 +122,16 @@ class Judgements:
 
 
 def judge(question: RegressionQuestion) -> Judgements:
-    """Judge each cell of a run against the baseline, metric by metric.
-
-    All comparisons share the null distribution of the test on launches, and the rate of false
-    discoveries.
-    """
-    rules = SeriesRules(question.threshold, question.per_host, question.accepted)
+    """Judge each cell of a run, metric by metric; all share the null distribution of the test."""
     cases: list[tuple[Metric, Case]] = []
     judgements: list[Judgement] = []
     only_before, only_after = set[str](), set[str]()
-    sides = (question.base, question.run)
+    sides = question.sides
     verdicts = [cell_verdicts(side.source, side.selection) for side in sides]
     for metric in dict.fromkeys(metric_of_sides(one, *sides) for one in question.metrics):
-        matches = matches_of(sides, verdicts, metric, per_host=question.per_host)
+        matches = matches_of(question, verdicts, metric)
         judgements += (_refused(metric, refusal) for refusal in matches.refusals)
-        cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
+        cases += ((metric, case) for case in cases_of(question, metric, matches.pairs))
         only_before |= matches.only_before
         only_after |= matches.only_after
     p_values = case_p_values([case for _, case in cases])
@@ -241,7 +213,6 @@ def _objection(case: Case) -> VerdictReason | None:
 
 
 def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
-    """The measurements that would reach a verdict."""
     launches = launches_to_decide(difference, threshold)
     if launches is None:
         apart = difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
@@ -250,7 +221,6 @@ def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> Verdi
 
 
 def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:
-    """The judgements, each that is none of `no change` with what else differs."""
     known = list(judgements)
     changed = [one for one in known if one.verdict != "no change" and one.before and one.after]
     before = _circumstances(question.base.source, [one.before for one in changed])

@@ -21,9 +21,7 @@ THRESHOLD = 0.05
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
 _AT_ONCE = 5_000
-"""Cells that are asked for in one question."""
 _FIRST = "w.part_durations_ns['first_token']"
-"""Durations to the first token of each iteration."""
 _PER_TOKEN = f"""list_transform(list_zip(w.durations_ns, {_FIRST}),
     lambda pair: (pair[1] - pair[2]) / (b.new_tokens - 1))"""
 _PERCENTILES: Mapping[str, float] = {
@@ -49,11 +47,7 @@ _RAW_OF_STARTS = """
 
 
 def _launch_values(metric: Metric, value: str) -> tuple[str, str]:
-    """The list of a metric's values by launch, and the join that reads raw durations.
-
-    The list is an expression in the metric's unit, where `b` is the row of `benchmark_results`; it
-    is null where only the result's own value is known, whose expression is `value`.
-    """
+    """The expression of a metric's values by launch, or null, and the join for raw durations."""
     column = metric.column
     if column == METRICS["latency"].column:
         starts = f"CASE WHEN b.mode = 'startup' AND NOT {_TOOK_TURNS} THEN w.durations_ns END"
@@ -77,7 +71,6 @@ def _launch_values(metric: Metric, value: str) -> tuple[str, str]:
 
 
 def _by_launch(statistic: str, values: str) -> str:
-    """A statistic of each launch's part of a list."""
     part = f"""list_slice({values},
         coalesce(list_sum(b.round_iterations[:number - 1]), 0)::BIGINT + 1,
         list_sum(b.round_iterations[:number])::BIGINT)"""
@@ -101,17 +94,15 @@ _OF_RESULTS = (
     *("process_spread", "process_spread_processes", "process_spread_degrees"),
     *("process_spread_queue", "interleaved_with"),
 )
-"""Facts that exports lack."""
 _HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)
 
 
 @dataclass(frozen=True)
 class LaunchedResult(ResultValue):
-    """One result's value of a metric, and those of the launches behind it."""
+    """One result's value of a metric, and those of its launches."""
 
     launches: tuple[float, ...]
-    """The value of each launch, in their order; that of the result where it is all there is."""
     as_noisy_as_latency: bool = True
     """True if a calibration and the A/A study, which are of median latencies, tell its noise."""
 
@@ -136,7 +127,7 @@ class LaunchedResult(ResultValue):
 
 @dataclass(frozen=True)
 class PastResult:
-    """The result of an earlier run in a series."""
+    """An earlier result of a series."""
 
     result_id: str
     run_id: str
@@ -144,13 +135,11 @@ class PastResult:
     git_commit: str | None
     grade: Grade | None
     logarithms: tuple[float, ...]
-    """The logarithms of its launches' values."""
 
 
 def launched_results(
     source: ArrowSource, selection: Selection, metric: Metric
 ) -> tuple[LaunchedResult, ...]:
-    """The selected results that have a value above 0, by cell id and time."""
     facts = (
         *(f"r.{name}" for name in dict.fromkeys((*_FACTS, *SERIES))),
         *(f"b.{name}" for name in _OF_RESULTS),
@@ -174,15 +163,7 @@ def histories(
     *,
     per_host: bool,
 ) -> dict[SeriesKey, list[PastResult]]:
-    """The selected results of the series of these results, in the order of time.
-
-    Args:
-        source: the database.
-        selection: the results, older ones included.
-        metric: the metric.
-        wanted: results of these series.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The selected results of the series of these results, in the order of time."""
     keys = {one.key(per_host=per_host) for one in wanted}
     columns = dict.fromkeys((*_PAST, *SERIES))
     known: dict[SeriesKey, list[PastResult]] = {}
@@ -197,7 +178,6 @@ def histories(
 def launches_by_result(
     source: ArrowSource, selection: Selection, metric: Metric, cells: Collection[str]
 ) -> dict[SeriesKey, PastResult]:
-    """The launches of all selected results of these cells, by result id and part."""
     return {
         key: past
         for table in _tables(source, selection, metric, _PAST, cells)
@@ -213,7 +193,6 @@ def _tables(
     cells: Collection[str],
     counting: str = "true",
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Results of these cells that count, some thousand cells at once."""
     names, selected = sorted(cells), [f"r.{name}" for name in columns]
     for start in range(0, len(names), _AT_ONCE):
         listed = ", ".join(map(text, names[start : start + _AT_ONCE]))

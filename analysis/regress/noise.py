@@ -44,7 +44,6 @@ class Apart:
 
     pairs: int
     p99: float
-    """The 99th percentile."""
 
 
 APART: Mapping[Grade, Apart] = {"B": Apart(175, 0.133), "C": Apart(2830, 0.170)}
@@ -58,7 +57,7 @@ class SeriesNoise:
 
     source: NoiseSource
     basis: str
-    """The measurements that tell it, in words."""
+    """In words."""
     difference: Callable[[int, int], ShiftSpread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
     looks: int = 1
@@ -70,14 +69,10 @@ def noise_between(
 ) -> SeriesNoise | None:
     """The noise of a difference, from the first source that tells it.
 
-    These are, in order: the pairs of launches that took turns; the history of the series; launches
-    of both runs and of earlier ones; the calibration of the host; the A/A study. None where not
-    even the study knows such grades, or where both are of another metric.
-
-    Args:
-        before: the earlier result.
-        after: the later one.
-        levels: earlier results of the series, in groups with no step between them.
+    These are, in order: the pairs of launches that took turns; the history of the series, in levels
+    with no step between them; launches of both runs and of earlier ones; the calibration of the
+    host; the A/A study. None where not even the study knows such grades, or where both are of
+    another metric.
     """
     if are_paired(before, after):
         return noise_of_pairs(before.logarithms, after.logarithms)
@@ -126,7 +121,6 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
 
 
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
-    """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
         processes = side.facts["process_spread_processes"]
         if processes is None:

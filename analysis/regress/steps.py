@@ -12,7 +12,7 @@ from analysis.regress.noise import RUN_PRIOR
 from analysis.statistics.change_points import change_points
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import LEVEL, student_quantile
-from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
+from analysis.statistics.variance import ShiftSpread, variance_components
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
 
@@ -21,15 +21,12 @@ class LevelStep:
     """A change of the level of a series."""
 
     first: PastResult
-    """The first result at the new level."""
     ratio: Estimate
     """The level behind by the one before, with its 95 % interval."""
     accepted: str | None
-    """The reason why somebody accepted it; None if nobody did."""
 
     @property
     def run_id(self) -> str:
-        """The first run at the new level."""
         return self.first.run_id
 
     @property
@@ -42,7 +39,6 @@ class Levels:
     """A series, divided at its steps."""
 
     results: tuple[tuple[PastResult, ...], ...]
-    """The results of each level, in the order of time."""
     steps: tuple[LevelStep, ...]
     """The step before each level but the first that is one."""
 
@@ -53,12 +49,8 @@ def levels_of(
     """The levels of a series: steps are those that the values show, and accepted ones.
 
     A change point counts as a step if it exceeds the noise within the levels and is not shown to be
-    smaller than the threshold.
-
-    Args:
-        history: the results of the series in the order of time.
-        accepted: reasons of accepted changes by the run that begins the level.
-        threshold: the least relative change that matters.
+    smaller than the threshold. The reasons of accepted changes are by the run that begins the
+    level.
     """
     known = [index for index, past in enumerate(history) if index and past.run_id in accepted]
     borders = sorted({0, *known, *_change_indices(history), len(history)})
@@ -94,8 +86,7 @@ def _weakest(
 ) -> int | None:
     """The index of the part with the smallest step before it that does not count; None without.
 
-    A step was sought at every border of results, and chance may find one at any of them
-    (Bonferroni).
+    Chance may find one at any border of results (Bonferroni).
     """
     weak = []
     borders = sum(map(len, parts)) - 1
@@ -112,7 +103,6 @@ def _weakest(
 def _shift(
     before: Sequence[PastResult], after: Sequence[PastResult], parts: Sequence[Sequence[PastResult]]
 ) -> tuple[float, ShiftSpread]:
-    """The difference of two levels, with its spread by all levels' launches about their own."""
     shift = _level(after) - _level(before)
     components = variance_components([[past.logarithms for past in part] for part in parts])
     if components is None:
@@ -130,7 +120,6 @@ def _margin(spread: ShiftSpread) -> float:
 
 
 def _interval(middle: float, spread: ShiftSpread) -> Estimate:
-    """The 95 % interval about a logarithm."""
     margin = _margin(spread)
     return Estimate(*(math.exp(value) for value in (middle, middle - margin, middle + margin)))
 
@@ -147,10 +136,9 @@ def bands_of(levels: Levels) -> tuple[Estimate | None, ...]:
     components = variance_components([[past.logarithms for past in level] for level in results])
     if components is None:
         return (None,) * len(results)
-    return tuple(_band(level, components) for level in results)
-
-
-def _band(level: Sequence[PastResult], components: VarianceComponents) -> Estimate:
-    launches = [len(past.logarithms) for past in level]
-    spread = components.difference(launches, [round(median(launches))], RUN_PRIOR)
-    return _interval(_level(level), spread)
+    bands = []
+    for level in results:
+        launches = [len(past.logarithms) for past in level]
+        spread = components.difference(launches, [round(median(launches))], RUN_PRIOR)
+        bands.append(_interval(_level(level), spread))
+    return tuple(bands)

@@ -30,7 +30,6 @@ RegressionVerdict: TypeAlias = Literal[
 MOST_LAUNCHES = 200
 """Launches a side beyond which nobody is sent to measure."""
 _FORESEEN = 0.95
-"""The confidence of the interval in which the next pair is foreseen."""
 _REASONS: Mapping[str, str] = {
     "accepted": "accepted: {because}",
     "baseline_grade_d": "the baseline's has grade D: `orchestrator status {run} --why` tells why",
@@ -54,16 +53,14 @@ class VerdictReason:
     """The reason of a verdict, or what it would take to reach one."""
 
     code: str
-    """A key of `_REASONS`."""
     number: float | None = None
-    """The fact that is a number: launches, pairs, percent."""
+    """Launches, pairs or percent."""
     facts: Mapping[str, str] = field(default_factory=dict)
     lacks: str | None = None
     """The sentence that says what a side does not tell, and names a richer one."""
 
     @property
     def number_text(self) -> str:
-        """The number with the digits that count; empty without one."""
         if self.number is None:
             return ""
         return str(self.number) if isinstance(self.number, int) else f"{self.number:.2g}"
@@ -82,17 +79,15 @@ class LevelShift:
     shift: float
     """The mean of the later launches less that of the earlier ones."""
     launches: tuple[int, int]
-    """Launches before and after."""
+    """Before and after."""
     noise: SeriesNoise
 
     @property
     def spread(self) -> ShiftSpread:
-        """The standard error of the shift."""
         return self.noise.difference(*self.launches)
 
     @property
     def p_value(self) -> float:
-        """The chance of so great a shift if nothing but noise made it."""
         spread = self.spread
         if spread.error == 0:  # values that were written down, not measured
             return 0.0 if self.shift else 1.0
@@ -128,19 +123,13 @@ class LevelShift:
 def verdict_on(
     difference: LevelShift, p_value: float, threshold: float, *, more_is_better: bool
 ) -> RegressionVerdict:
-    """The verdict on a difference.
+    """The verdict on a difference, with the p-value adjusted for the other comparisons.
 
     It is no change if its 95 % interval lies within the threshold on both sides (Schuirmann, "A
     comparison of the two one-sided tests procedure and the power approach", Journal of
     Pharmacokinetics and Biopharmaceutics 15 (1987), 657-680). It is a change if it exceeds the
     noise of the series, the evidence is strong, and a change as great as the threshold is within
     its interval or surpassed. Else nothing is shown.
-
-    Args:
-        difference: the difference and its noise.
-        p_value: of the test on launches, adjusted for the other comparisons.
-        threshold: the least relative change that matters, e.g. 0.05.
-        more_is_better: True for throughput and the like.
     """
     ratio = difference.ratio
     if ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold:
@@ -151,19 +140,13 @@ def verdict_on(
 
 
 def launches_to_decide(difference: LevelShift, threshold: float) -> int | None:
-    """The fewest launches a side that would tell whether so great a difference is one.
-
-    None if `MOST_LAUNCHES` would not: then runs differ too much, however many launches they have.
-    """
+    """The fewest launches a side that would tell; None if `MOST_LAUNCHES` do not."""
     counts = range(max(difference.launches) + 1, MOST_LAUNCHES + 1)
     return next((count for count in counts if difference.would_decide(count, threshold)), None)
 
 
 def looks_from(fewest: int) -> tuple[int, ...]:
-    """The numbers of pairs after which a comparison may end that takes at least so many.
-
-    All are even, so that each side comes first as often as the other.
-    """
+    """The numbers of pairs after which a comparison may end, so even that each side comes first."""
     least = max(LOOKS[0], fewest + fewest % 2)
     return (least, *(look for look in LOOKS if look > least))
 
@@ -180,17 +163,11 @@ def is_baseline_first(pair: int) -> bool:
 def pairs_to_take(
     before: Sequence[float], after: Sequence[float], looks: Sequence[int], threshold: float
 ) -> int:
-    """The number of pairs after which a comparison ends, by the pairs that it has so far.
+    """The number of pairs after which a comparison ends, by the logarithms of those so far.
 
-    The last launch of each side makes its record, so a pair must be known as the last one before
-    it is measured: the comparison ends with it if there is a verdict, and the same one at both ends
-    of the interval in which the difference of that pair will lie, with 95 % confidence.
-
-    Args:
-        before: the logarithms of the baseline's launches.
-        after: those of the run's, as many.
-        looks: the numbers of pairs after which it may end, from `looks_from`.
-        threshold: the least relative change that matters.
+    The last launch of each side makes its record, so a pair must be known as the last one before it
+    is measured: the comparison ends with it if there is a verdict, and the same one at both ends of
+    the interval in which the difference of that pair will lie, with 95 % confidence.
     """
     taken = len(before)
     for look in looks[:-1]:
@@ -202,13 +179,7 @@ def pairs_to_take(
 def verdict_on_pairs(
     before: Sequence[float], after: Sequence[float], threshold: float
 ) -> RegressionVerdict:
-    """The verdict on two times by their pairs alone, of which there are at least two.
-
-    Args:
-        before: the logarithms of the baseline's launches.
-        after: those of the run's, as many.
-        threshold: the least relative change that matters.
-    """
+    """The verdict on two times by their pairs alone, two at least, from their logarithms."""
     noise = noise_of_pairs(before, after)
     samples = LaunchSamples(tuple(before), tuple(after), paired=True, looks=noise.looks)
     (p_value,) = permutation_p_values([samples])

@@ -31,7 +31,6 @@ class _Contender:
     grade: Grade
     item_ms: Estimate
     query_ms: Estimate | None
-    """None where a rate was sought."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,15 @@ class Comparison:
     rows: tuple[ResultRow, ...]
     """All that were timed, the fastest first, those that cannot be compared last."""
     fastest: Ranking | None
-    """By the time of an item; None with fewer than two that may be compared."""
+    """None with fewer than two that may be compared."""
     reference: Lead | None
     """Likewise, before fp32 by torch; None if it is the first or was not measured."""
     shortest: Ranking | None
     """By the time of a query, if batches differ and another result is first."""
     excluded: Mapping[str, tuple[ResultRow, ...]]
-    """Results that cannot be compared, by reason."""
 
     @property
     def comparable(self) -> tuple[ResultRow, ...]:
-        """The results that may be compared, the fastest first."""
         return self.rows[: len(self.rows) - sum(map(len, self.excluded.values()))]
 
 
@@ -170,11 +167,7 @@ ORDERS: tuple[str, ...] = (BY_SPEED, *_MEASURES, *AXIS_NAMES)
 
 
 def known_order(order: str) -> str:
-    """The order of that name, be it written with hyphens.
-
-    Raises:
-        UsageError: there is no such order.
-    """
+    """The order of that name, be it written with hyphens."""
     name = order.replace("-", "_")
     if name not in ORDERS:
         near = get_close_matches(name, ORDERS, n=1)
@@ -186,11 +179,7 @@ def known_order(order: str) -> str:
 
 
 def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[ResultRow]:
-    """The results in this order; those without the value come last.
-
-    `fastest` keeps results together that answer one question, the fastest of each first and those
-    that cannot be compared behind them.
-    """
+    """The results in this order, those without the value last; by speed question by question."""
     name = known_order(order)
     fastest = [row for comparison in comparisons(rows) for row in comparison.rows]
     fastest += [row for row in rows if row.latency_median_ms is None]

@@ -11,11 +11,9 @@ from runner.contract.synonyms import axis_of, axis_words
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
 WORK = (*ASKED_AXES, ASKED_THREADS)
-"""Facts that tell what was measured."""
 _BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
 """Facts beside the axes by which comparisons may differ."""
 QUESTION = (*WORK, *_BESIDE)
-"""Facts that tell one comparison from another."""
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
 """Facts of which one is spare if the other tells both."""
 USUAL_SCENARIO = "single_stream"
@@ -23,7 +21,6 @@ USUAL_SCENARIO = "single_stream"
 
 
 def varying(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
-    """The facts that are not the same in all rows."""
     return [name for name in names if _count(rows, name) > 1]
 
 
@@ -47,7 +44,6 @@ def questions(rows: Sequence[RowFacts], names: Iterable[str] = QUESTION) -> list
 
 
 def question_field(name: str) -> Field:
-    """The column of a fact that tells comparisons apart."""
     return fact_field(name, essential=name not in _BESIDE)
 
 
@@ -62,12 +58,10 @@ def fewest_facts(rows: Sequence[RowFacts], names: Sequence[str]) -> list[str]:
 
 
 def are_distinct(rows: Sequence[RowFacts], names: Sequence[str]) -> bool:
-    """True if no two rows have the same facts."""
     return _count(rows, *names) == len(rows)
 
 
 def shared(rows: Sequence[RowFacts], names: Iterable[str]) -> dict[str, Any]:
-    """The facts that are the same in all rows."""
     return {name: rows[0].get(name) for name in names if _count(rows, name) == 1}
 
 
@@ -91,13 +85,7 @@ def work_words(rows: Sequence[RowFacts], names: Iterable[str]) -> str:
 def shared_words(
     rows: Sequence[RowFacts], names: Iterable[str], results: Sequence[RowFacts] | None = None
 ) -> str:
-    """The work, the machine and the launcher that are the same everywhere.
-
-    Args:
-        rows: the rows that are shown.
-        names: the facts of the work.
-        results: the measurements behind the rows; None if those are the rows.
-    """
+    """The work, the machine of `results` behind the rows, and the launcher that are the same."""
     machines = rows if results is None else results
     hardware, cores = _common(machines, "hardware"), _common(machines, "cores")
     machine = (hardware, f"{cores} cores" if cores else None)
@@ -111,7 +99,6 @@ def fact_heading(name: str) -> str:
 
 
 def fact_field(name: str, *, essential: bool = True) -> Field:
-    """The column of a fact that tells rows apart."""
     wraps = name in {"model", "hardware"}
     return Field(name, fact_heading(name), essential=essential, wraps=wraps)
 
@@ -123,5 +110,4 @@ def _common(rows: Sequence[RowFacts], name: str) -> Any:
 
 
 def _count(rows: Sequence[RowFacts], *names: str) -> int:
-    """The number of different rows that these facts make."""
     return len({tuple(row.get(name) for name in names) for row in rows})

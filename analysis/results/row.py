@@ -31,15 +31,13 @@ class TimedWork:
     latency_median_low_ms: float | None
     latency_median_high_ms: float | None
     peak_qps: float | None
-    """The highest rate that was accepted, queries per second."""
+    """Queries per second."""
     peak_qps_low: float | None
-    """Lower end of its bracket, which allows for fresh processes; None where the search was
-    another's."""
+    """Of its bracket, which allows for fresh processes; None where the search was another's."""
     peak_qps_high: float | None
 
 
 def seeks_peak(result: TimedWork) -> bool:
-    """True if the highest rate was sought."""
     return result.scenario == "server" and result.target_qps is None
 
 
@@ -59,7 +57,6 @@ def item_estimate_ms(result: TimedWork) -> Estimate | None:
 
 
 def _ends_ms(result: TimedWork) -> tuple[float | None, float | None, float | None]:
-    """The time of an item, its low end and its high end."""
     items = result.batch_size if is_per_sample(result) else 1
     if seeks_peak(result):
         rates = (result.peak_qps, result.peak_qps_high, result.peak_qps_low or result.peak_qps)
@@ -105,14 +102,13 @@ class ResultRow(TimedWork):
     new_tokens: int | None
     slo_ms: float | None
     threads: int | None
-    """Threads that were asked for; None where the machine decided."""
+    """None where the machine decided."""
     workers: int | None
     training_precision: str | None
     status: str
     reason_code: str | None
     reason_facts: Facts | None
     reason: str | None
-    """The reason in words."""
     remedy: str | None
     """The help against that, or against outputs that are wrong."""
     predicted: bool
@@ -129,7 +125,6 @@ class ResultRow(TimedWork):
     doubts: Sequence[Doubt] | None
     """Doubts about the numbers, the heaviest first."""
     token_throughput: float | None
-    """New tokens per second."""
     latency_precision: float | None
     """Half the width of the median's 95 % interval, by the median."""
     memory_mb: float | None
@@ -137,29 +132,25 @@ class ResultRow(TimedWork):
     numbers: Mapping[str, float | None]
     """All other columns of `SHOWN_NUMBERS`."""
     hardware: str | None
-    """The physical device that did the work."""
     cores: int | None
     hostname: str | None
     launcher: str | None
-    """None where an imported file does not say."""
     profile: str | None
     measured_at: datetime | None
 
     @property
     def median_ms(self) -> Estimate | None:
-        """The median of a query with its interval; None where one of them is missing."""
         return estimate(
             self.latency_median_ms, self.latency_median_low_ms, self.latency_median_high_ms
         )
 
     def number(self, column: str) -> float | None:
-        """The value of a column of `SHOWN_NUMBERS`; None where it was not measured."""
         own = column not in self.numbers
         value: float | None = getattr(self, column) if own else self.numbers[column]
         return value
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data, each number under its column."""
+        """Plain data, each number under its column."""
         facts = asdict(self)
         facts.update(facts.pop("numbers"))
         return facts

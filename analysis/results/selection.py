@@ -11,7 +11,6 @@ from analysis.results.source import OWN_SOURCES, ArrowSource, text
 from runner.contract.cell import Backend
 
 _AT_ONCE = 5_000
-"""Cells that are asked for in one question."""
 IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 OF_A_DEVICE = "(software_device IS DISTINCT FROM true)"
@@ -31,18 +30,12 @@ class Selection:
     every: bool = False
     """True if older results of a series count too; those of a run do anyway."""
     imported: bool = False
-    """True if results that others measured are among them."""
     unquotable: bool = False
-    """True if results without proof, with wrong outputs, or of software in a device's place are
-    among them."""
+    """Also those without proof, with wrong outputs, or of software in a device's place."""
 
     @property
     def relation(self) -> str:
-        """The results as a relation of SQL, to stand behind FROM.
-
-        It has the columns of `benchmark_performance`, and `quotable`. No result of a simulator or
-        of the fake backend is among them.
-        """
+        """The results as a relation of SQL, none of a simulator, with a column `quotable`."""
         every = self.every or self.run_id is not None
         view = "benchmark_performance" if every else "latest_results"
         views = [(f"{view}_all" if self.unquotable else view, IS_OURS)]
@@ -57,11 +50,7 @@ class Selection:
 
     @property
     def verdicts(self) -> str:
-        """The newest verdicts, whatever they were, or those of the run, as a relation of SQL.
-
-        It has the columns of `benchmark_performance_all`. What others measured is among them if
-        it may be; what a simulator timed never is.
-        """
+        """The newest verdicts, or those of the run, as a relation of SQL."""
         view = "latest_results_all" if self.run_id is None else "benchmark_performance_all"
         origin = "true" if self.imported else IS_OURS
         return f"(SELECT r.* FROM {view} r WHERE {_MEASURED} AND {origin} AND {self._chosen})"
@@ -72,7 +61,6 @@ class Selection:
         return f"({self.condition}){of_run}"
 
     def without(self, ids: Iterable[str]) -> Self:
-        """The same without the results of these ids."""
         named = ", ".join(map(text, sorted(ids)))
         if not named:
             return self
@@ -80,7 +68,6 @@ class Selection:
 
 
 def selected_cells(source: ArrowSource, selection: Selection) -> tuple[str, ...]:
-    """The ids of the cells of which results are selected."""
     table = source.arrow(f"SELECT DISTINCT cell_id FROM {selection.relation} ORDER BY cell_id")
     return tuple(table["cell_id"].to_pylist())
 
@@ -94,10 +81,7 @@ _USUAL = (
 
 
 def usual_metrics(source: ArrowSource, selection: Selection) -> tuple[Metric, ...]:
-    """The metrics by which the speeds of these results are judged, each of its own scenarios.
-
-    They are throughput for offline, the peak where one was sought, else the median latency.
-    """
+    """Throughput for offline, the peak where one was sought, else the median latency."""
     counts = ", ".join(f"bool_or({metric.condition}) AS {metric.name}" for metric in _USUAL)
     (measured,) = source.arrow(f"SELECT {counts} FROM {selection.verdicts} r").to_pylist()
     return tuple(metric for metric in _USUAL if measured[metric.name]) or _USUAL[:1]
@@ -113,15 +97,12 @@ class Side:
     selection: Selection
     """At most one result of each series."""
     lacks: str | None = None
-    """The sentence that says what its source does not tell, and names a richer one; None for
-    records."""
+    """Says what its source does not tell, and names a richer one; None for records."""
     chosen_from: Selection | None = None
-    """The results among which the selection takes the newest of each series, where the run or the
-    view does not tell them; None where they do."""
+    """Those that it takes the newest of each series from; None where run or view tell them."""
 
     @property
     def history(self) -> Selection:
-        """The same results and older ones of their series."""
         return self.chosen_from or replace(self.selection, run_id=None, every=True)
 
     @property
@@ -140,7 +121,6 @@ def metric_of_sides(metric: Metric, before: Side, after: Side) -> Metric:
 
 
 def hostnames(source: ArrowSource) -> list[str]:
-    """The names of the hosts whose verdicts a database holds."""
     sql = "SELECT DISTINCT hostname FROM benchmark_results WHERE hostname IS NOT NULL ORDER BY 1"
     names: list[str] = source.arrow(sql)["hostname"].to_pylist()
     return names
@@ -149,14 +129,7 @@ def hostnames(source: ArrowSource) -> list[str]:
 def side_of_host(
     source: ArrowSource, selection: Selection, hostname: str, without: Iterable[str] = ()
 ) -> Side:
-    """The newest result of each series that a host measured, whoever shares the series.
-
-    Args:
-        source: the database.
-        selection: the results that count, of all hosts.
-        hostname: the name of the host.
-        without: ids of results that do not count.
-    """
+    """The newest result of each series that a host measured, whoever shares the series."""
     of_host = f"({selection.condition}) AND r.hostname = {text(hostname)}"
     every = replace(selection, condition=of_host, run_id=None, every=True).without(without)
     series = ", ".join(f"n.{name}" for name in SERIES)
@@ -171,17 +144,7 @@ def side_of_host(
 def runs_before(
     source: ArrowSource, selection: Selection, side: Side, *, per_host: bool
 ) -> list[str]:
-    """The ids of the runs before a side that share a series with it, the newest first.
-
-    A run counts by its newest result that the side shares a series with, if it was measured before
-    the newest result of the side.
-
-    Args:
-        source: the database whose runs are looked at.
-        selection: the results in it that count.
-        side: the side whose series are looked for, in any database.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The ids of the runs before a side that share a series with it, the newest first."""
     columns = (*SERIES, "hostname") if per_host else SERIES
     series = f"hash({', '.join(f'r.{name}' for name in columns)})"
     (wanted,) = side.source.arrow(f"""
@@ -218,11 +181,10 @@ class VersionRecord:
     image: str | None
     image_digest: str | None
     job: str | None
-    """The job, as JSON."""
+    """As JSON."""
 
 
 def newest_run_of(source: ArrowSource, cells: Sequence[str]) -> str | None:
-    """The id of the newest run that measured one of these cells; None without one."""
     table = source.arrow(f"""
         SELECT r.run_id FROM benchmark_results r JOIN benchmark_runs u USING (run_id)
         WHERE {_TIMED} AND r.cell_id IN ({", ".join(map(text, cells[:_AT_ONCE]))})

@@ -46,16 +46,13 @@ The threads of a device are the machine's choice where nobody asked for a number
 
 IN_HISTORY = """r.run_id NOT IN (
     SELECT interleaved_with FROM benchmark_results WHERE interleaved_with IS NOT NULL)"""
-"""The condition that a result is a point of its series over time, in SQL: it is none where an older
-version was measured again beside a newer one."""
+"""False in SQL where an older version was measured again beside a newer one."""
 
 FOUND = "found"
 """The fact that tells which batch or rate a search found, of metrics of queries; else null."""
 SCOPE = "energy_scope"
-"""The fact that tells what joules hold, since counters see parts of a machine, of metrics of
-energy; else null."""
+"""The fact that tells what joules hold, as counters see parts of a machine; else null."""
 UNKNOWN_SCOPE = "unknown"
-"""Its value where a record does not tell it."""
 SCOPE_SQL = f"coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)})"
 """The expression of that fact, where `r` is a row with the columns of a result."""
 COMPARABLE: Mapping[str, str] = {FOUND: "batch or rate that was found", SCOPE: "energy scope"}
@@ -82,7 +79,6 @@ def comparable_sql(metric: Metric) -> Mapping[str, str]:
 
 
 def comparable_columns(metric: Metric) -> str:
-    """These facts as SELECT wants them."""
     return ", ".join(f"{value} AS {name}" for name, value in comparable_sql(metric).items())
 
 
@@ -91,16 +87,12 @@ class AcceptedChange:
     """A step of a series that somebody knows and wants no more verdicts on."""
 
     run_id: str
-    """The first run at the new level."""
     cell_ids: frozenset[str]
     because: str
 
 
 def accepted_changes(source: ArrowSource) -> tuple[AcceptedChange, ...]:
-    """The changes that somebody accepted in this database.
-
-    A run is there several times if its cells were accepted for several reasons.
-    """
+    """The accepted changes of this database; a run is there once for each reason."""
     sql = """
         SELECT run_id, because, list(cell_id) AS cell_ids FROM accepted_changes
         GROUP BY ALL ORDER BY run_id, because

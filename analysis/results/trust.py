@@ -19,13 +19,11 @@ class Graded(Protocol):
     """A result with its grade."""
 
     @property
-    def grade(self) -> Grade | None:
-        """None where nothing was timed."""
-        ...
+    def grade(self) -> Grade | None: ...
 
     @property
     def doubts(self) -> Sequence[Doubt] | None:
-        """Doubts about the numbers, the heaviest first."""
+        """The heaviest first."""
         ...
 
 
@@ -46,13 +44,12 @@ class GradeSummary:
     """Grades of timed results."""
 
     grades: Mapping[Grade, int]
-    """Cells by grade, the best first."""
+    """The best first."""
     cause: Cause | None
     """The heaviest finding of most cells of the worst grade; None where nothing was found."""
 
     @property
     def worst(self) -> Grade | None:
-        """The worst grade; None if nothing was graded."""
         return max(self.grades, default=None)
 
     @property
@@ -104,7 +101,6 @@ class Change:
     now: ResultRow
     then: Neighbour
     ratio: Estimate
-    """The time of an item now by the one then."""
 
     @property
     def is_contradiction(self) -> bool:

@@ -34,7 +34,6 @@ class TrendStep:
     before: MetricValue
     after: MetricValue
     ratio: Estimate
-    """The value after by the one before, or the level after by the one before."""
     changes: tuple[str, ...] | None = None
     """Differences of image, commit, libraries and machine between them; None until looked up."""
 
@@ -46,7 +45,7 @@ class TrendSeries:
     metric: Metric
     values: tuple[MetricValue, ...]
     steps: tuple[TrendStep, ...] = ()
-    """Its steps, the greatest first."""
+    """The greatest first."""
     by_level: bool = False
     """True if they are change points of its launches; False if they are neighbours that differ."""
 
@@ -64,13 +63,11 @@ class TrendSeries:
 
     @cached_property
     def best(self) -> MetricValue:
-        """The result with the best number."""
         sign = -1 if self.metric.more_is_better else 1
         return min(self.values, key=lambda one: sign * one.value)
 
     @property
     def ratio(self) -> float:
-        """The last value by the first."""
         return self.last.value / self.first.value
 
     @cached_property
@@ -90,12 +87,10 @@ class TrendSeries:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """The facts of its newest result."""
         return self.last.facts
 
     @property
     def is_long(self) -> bool:
-        """True if it has launches enough for change points."""
         return sum(value.facts["rounds"] or 1 for value in self.values) >= LEAST_HISTORY
 
 
@@ -122,7 +117,6 @@ class Trends:
     once: int
     """Series with one result, which show nothing over time."""
     per_host: bool
-    """True if each name of a machine has series of its own."""
 
     @property
     def without_levels(self) -> int:
@@ -133,17 +127,7 @@ class Trends:
 def trends_of(
     source: ArrowSource, selection: Selection, metric: Metric, *, per_host: bool = False
 ) -> Trends:
-    """The series of the selected results.
-
-    The results of a series agree in cell, weights, device and launcher; a machine's name is no part
-    of it unless `per_host` says so, since that of a CI changes with every run.
-
-    Args:
-        source: the database.
-        selection: the results, older ones included.
-        metric: the metric.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The series of the selected results; the name of a CI's machine changes with every run."""
     rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
     counts = {name: rows[0][name] if rows else 0 for name in ("once", "several")}
     repeated = [row for row in rows if row["results"] > 1]
@@ -158,10 +142,7 @@ def trends_of(
 
 
 def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
-    """The results of the series that are read, in their order; all series are counted.
-
-    Few columns choose them, the rest is read later.
-    """
+    """The results of the series that are read, chosen by few columns; all series are counted."""
     columns = MetricColumns.of(metric)
     names = (*SERIES, "hostname") if per_host else SERIES
     keys = ", ".join((*(f"r.{name}" for name in names), *comparable_sql(metric).values()))
@@ -194,17 +175,7 @@ def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
 def with_steps(
     source: ArrowSource, selection: Selection, metric: Metric, several: Iterable[TrendSeries]
 ) -> list[TrendSeries]:
-    """The series with their steps.
-
-    Those of a series with `LEAST_HISTORY` launches are its change points, if the extra `analysis`
-    is there; others are neighbours that differ.
-
-    Args:
-        source: the database.
-        selection: the results that the series are of.
-        metric: the metric.
-        several: the series without their steps.
-    """
+    """Their steps: change points of long series, with the extra `analysis`; else neighbours."""
     known = list(several)
     cells = {one.cell_id for one in known if one.is_long}
     launches = launches_by_result(source, selection, metric, cells) if cells else {}
@@ -230,12 +201,7 @@ def _with_steps(series: TrendSeries, launches: Sequence[PastResult | None]) -> T
 def level_steps(
     values: Sequence[MetricValue], history: Sequence[PastResult]
 ) -> Iterable[TrendStep] | None:
-    """The steps of a series; None where the extra `analysis` is not installed.
-
-    Args:
-        values: its results in the order of time.
-        history: the launches of each of them.
-    """
+    """The steps of a series, by its launches; None where the extra `analysis` is not installed."""
     try:
         from analysis.regress.steps import levels_of
     except UsageError:
@@ -247,7 +213,6 @@ def level_steps(
 
 
 def _explained(source: ArrowSource, series: Sequence[TrendSeries]) -> tuple[TrendSeries, ...]:
-    """The series, each step with what changed along with it."""
     ends = (end for one in series for step in one.steps for end in (step.before, step.after))
     facts = circumstances_of(source, sorted({value.result_id for value in ends}))
 

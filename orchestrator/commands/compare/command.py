@@ -33,7 +33,6 @@ from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 from runner.contract.synonyms import axis_of, meaning
 
 PROPERTIES: tuple[str, ...] = tuple(DETERMINED)
-"""Properties to compare by."""
 _USUAL_METRIC = "latency"
 _METRICS: Mapping[str, str] = {
     "batch_size": "throughput",
@@ -64,37 +63,31 @@ _NOT_JUDGED = ("across_hosts",)
 """Options of a comparison that no verdict takes."""
 
 
-@dataclass(frozen=True)
-class ComparisonRequest:
-    """A comparison by one property, as options name it."""
-
-    selected: SelectionRequest
-    by: str
-    metric: str | None = None
-    """A metric's short name or a column; None for the usual one of the property."""
-    baseline: str | None = None
-    across_hosts: bool = False
-
-
-def compare_results(request: ComparisonRequest) -> ComparisonBy:
-    """Compare the selected results by a property."""
-    by = known_property(request.by)
-    axis, baseline = axis_of(by), request.baseline
-    with request.selected.open() as (store, selection):
-        metric = metric_of(request.metric or _METRICS.get(by, _USUAL_METRIC), store)
+def compare_results(
+    chosen: SelectionRequest,
+    by: str,
+    *,
+    metric: str | None = None,
+    baseline: str | None = None,
+    across_hosts: bool = False,
+) -> ComparisonBy:
+    """Compare the chosen results by a property, in its usual metric if none is named."""
+    by = known_property(by)
+    axis = axis_of(by)
+    with chosen.open() as (store, selection):
+        compared_by = metric_of(metric or _METRICS.get(by, _USUAL_METRIC), store)
         compared = replace(selection, every=by == "run")
         comparison = compare_selected(
-            *(store, compared, by, metric),
+            *(store, compared, by, compared_by),
             baseline=meaning(axis, baseline) if axis and baseline else baseline,
-            across_hosts=request.across_hosts,
+            across_hosts=across_hosts,
         )
         if not comparison.groups:
-            raise _refusal(store, compared, request, comparison)
+            raise _refusal(store, compared, comparison, chosen, metric)
     return comparison
 
 
 def known_property(word: str) -> str:
-    """The property of that name, be it written with hyphens or in the plural."""
     name = word.replace("-", "_").lower()
     axis = axis_of(name)
     name = _OTHER_WORDS.get(name, axis.name if axis else name)
@@ -103,23 +96,18 @@ def known_property(word: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class RunPairRequest:
-    """A comparison of two runs, as options name it."""
-
-    selected: SelectionRequest
-    before: str
-    """A word that `open_sides` takes: a run's id, `last`, a snapshot, a host, a path."""
-    after: str
-    metric: str | None = None
-    across_hosts: bool = False
-
-
-def compare_run_pair(request: RunPairRequest) -> RunComparison:
-    """Compare two runs, or whatever else has results, cell by cell."""
-    with open_sides(request.selected, request.before, request.after) as sides:
-        metric = metric_of(request.metric or _USUAL_METRIC, sides.run.source)
-        pair = compare_runs(sides.base, sides.run, metric, across_hosts=request.across_hosts)
+def compare_run_pair(
+    chosen: SelectionRequest,
+    before: str,
+    after: str,
+    *,
+    metric: str | None = None,
+    across_hosts: bool = False,
+) -> RunComparison:
+    """Compare two runs, or whatever else `open_sides` takes, cell by cell."""
+    with open_sides(chosen, before, after) as sides:
+        compared_by = metric_of(metric or _USUAL_METRIC, sides.run.source)
+        pair = compare_runs(sides.base, sides.run, compared_by, across_hosts=across_hosts)
     if pair.cells:
         return pair
     counts = [
@@ -138,13 +126,16 @@ def compare_run_pair(request: RunPairRequest) -> RunComparison:
 
 
 def _refusal(
-    store: Store, selection: Selection, request: ComparisonRequest, comparison: ComparisonBy
+    store: Store,
+    selection: Selection,
+    comparison: ComparisonBy,
+    chosen: SelectionRequest,
+    asked_metric: str | None,
 ) -> NothingToDo:
-    """The reason why nothing can be compared, and a command that helps."""
     by, metric, left_out = comparison.by, comparison.metric, comparison.left_out
     selected = selected_values(store, selection, metric)
     if not selected.values:
-        return _nothing_selected(store, selection, request, selected, metric)
+        return _nothing_selected(store, selection, chosen, selected, metric)
     count = len(selected.values)
     results = f"{count:,} {plural(count, 'result')}"
     alone = "there is one result" if count == 1 else f"no two of {results} differ in {by} alone"
@@ -167,14 +158,13 @@ def _refusal(
     if not properties:
         return NothingToDo(alone + more, hint=measure)
     listed = ", ".join(properties[:-1]) + " or " * (len(properties) > 1) + properties[-1]
-    named = ["--metric", request.metric] if request.metric else []
-    words = ["compare", "--by", properties[0], *named, *database_option(request.selected.database)]
+    named = ["--metric", asked_metric] if asked_metric else []
+    words = ["compare", "--by", properties[0], *named, *database_option(chosen.database)]
     compare = f"they can be compared by {listed}: `orchestrator {shlex.join(words)}`"
     return NothingToDo(alone + more, hint=f"{compare}; or {measure}")
 
 
 def _measuring_words(by: str, selected: SelectedValues) -> str:
-    """The measurement that brings results which differ in this."""
     model = selected.values[0].facts["model"]
     if by == "run":
         return "measure the same cells again: `orchestrator run matrix.yaml`"
@@ -192,7 +182,7 @@ def _measuring_words(by: str, selected: SelectedValues) -> str:
 def _nothing_selected(
     store: Store,
     selection: Selection,
-    request: ComparisonRequest,
+    chosen: SelectionRequest,
     selected: SelectedValues,
     metric: Metric,
 ) -> NothingToDo:
@@ -213,9 +203,9 @@ def _nothing_selected(
             "no result of our own fits",
             hint=f"--source all compares {len(others):,} that were imported",
         )
-    narrowed = request.selected.filters or request.selected.run
+    narrowed = chosen.filters or chosen.run
     return NothingToDo(
-        "no result fits" if narrowed else f"{request.selected.database} holds no result yet",
+        "no result fits" if narrowed else f"{chosen.database} holds no result yet",
         hint="leave out a filter; `orchestrator query latest_results` lists what there is"
         if narrowed
         else "measure some: `orchestrator bench --model bert-tiny --backend available`",
@@ -277,7 +267,6 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
     require_grade: RequireGrade = None
 
     def execute(self) -> int:
-        """Compare, or judge both runs."""
         selected = self.selected
         self.require(selected.database)
         if self.runs:
@@ -292,7 +281,10 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
                 " last~1 last`",
             )
         comparison = compare_results(
-            ComparisonRequest(selected, self.by, self.metric, self.baseline, self.across_hosts)
+            *(selected, self.by),
+            metric=self.metric,
+            baseline=self.baseline,
+            across_hosts=self.across_hosts,
         )
         self._draw(comparison)
         self.show(comparison_sheet(comparison, self.format))
@@ -300,7 +292,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         return 0
 
     def _compare_runs(self, runs: list[str], selected: SelectionRequest) -> int:
-        """Compare both runs, or judge the second one as `regress` does; the exit code."""
+        """Compare both runs, or judge the second one as `regress` does; returns the exit code."""
         if len(runs) != 2:
             raise UsageError(
                 f"compare takes two runs, not {len(runs)}",
@@ -311,7 +303,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
             self.refuse_beside("--fail-slower", _NOT_JUDGED)
             return self._judge(before, after, selected, self.fail_slower)
         pair = compare_run_pair(
-            RunPairRequest(selected, before, after, self.metric, self.across_hosts)
+            selected, before, after, metric=self.metric, across_hosts=self.across_hosts
         )
         self._draw(pair.comparison)
         self.show(run_comparison_sheet(pair, self.format))
@@ -340,7 +332,6 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         self.draw(lambda: comparison_chart(comparison))
 
     def _require_grade(self, comparison: ComparisonBy, selected: SelectionRequest) -> None:
-        """Insist that what was compared has no worse grade."""
         results = [row.result for row in comparison.rows]
         graded = {f"{one.cell_id} of {one.facts['run_id']}": one.grade for one in results}
         run = max((str(one.facts["run_id"]) for one in results), default="last")

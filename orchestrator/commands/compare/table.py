@@ -25,7 +25,6 @@ from orchestrator.screen.sheet import ON_SCREEN, Sheet
 _MOST_GROUPS, _MOST_ROWS = 30, 20
 """Comparisons that a terminal shows, and results of each; files have all of them."""
 _MOST_CELLS = 60
-"""Cells of two runs that a terminal shows."""
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
@@ -97,7 +96,6 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
 
 
 def _ends(name: str, value: float, interval: Estimate | None) -> dict[str, float | None]:
-    """A value and the ends of its interval under their names in files."""
     return {
         name: value,
         f"{name}_low": interval.low if interval else None,
@@ -106,7 +104,6 @@ def _ends(name: str, value: float, interval: Estimate | None) -> dict[str, float
 
 
 def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Table:
-    """Comparisons of one kind of measurement as a table, facts that all share above it."""
     metric = comparison.metric
     names = questions([group.shared for group in groups])
     cells: list[dict[str, Any]] = []

@@ -15,7 +15,6 @@ from orchestrator.system.text import plural
 _MOST_NAMED = 3
 """Values that the answer speaks of, and settings that a note names."""
 _MOST_CELLS = 5
-"""Cells of a kind that a sentence names; more are counted."""
 _TIMES = "times as good as the baseline"
 _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 """Words for one launch and for several: in most modes, and in `startup`."""
@@ -29,7 +28,6 @@ def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
 
 
 def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
-    """The work, the machine and the launcher that all results of these groups share."""
     facts = [row.result.facts for group in groups for row in group.rows]
     return shared_words([group.shared for group in groups], WORK, facts)
 
@@ -42,7 +40,6 @@ def hidden_note(groups: int, rows: int) -> Iterator[str]:
 
 
 def comparison_notes(comparison: ComparisonBy) -> Iterator[str]:
-    """The answer, what it rests on, and what takes no part in it."""
     yield from _answers(comparison)
     yield from _setting_notes(comparison)
     yield from _basis_notes(comparison)
@@ -74,8 +71,12 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
     begin = f"In {metric.label}, {name}"
     unknown = [row.speedup for row in rows if row.differs is None]
     if len(unknown) == count:
-        times = f"{number_range(unknown)} times as good as {baseline}"
-        return f"{begin} is {times}; {_doubt(rows)}."
+        doubt = "nothing tells whether that is more than chance"
+        if all(row.result.is_imported for row in rows):
+            doubt = "nobody here proved it"
+        elif any(row.result.marks for row in rows):
+            doubt = "what is marked must not be quoted"
+        return f"{begin} is {number_range(unknown)} times as good as {baseline}; {doubt}."
     shown = [row.speedup for row in rows if row.differs]
     better, worse = [one for one in shown if one > 1], [one for one in shown if one < 1]
     ends = rows[0].speedup_interval
@@ -98,15 +99,6 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         parts.append(f"has a scaling efficiency of {number_range(scaling)}")
     *first, last = parts
     return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
-
-
-def _doubt(rows: Sequence[ComparedValue]) -> str:
-    """The reason why nothing is claimed of these."""
-    if all(row.result.is_imported for row in rows):
-        return "nobody here proved it"
-    if any(row.result.marks for row in rows):
-        return "what is marked must not be quoted"
-    return "nothing tells whether that is more than chance"
 
 
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
@@ -177,7 +169,7 @@ def basis_text(basis: Replication | None) -> str | None:
 
 
 def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
-    """The words for one of the launches that these speak of, and for several."""
+    """For one of these launches, and for several."""
     kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
     return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
 
@@ -210,7 +202,6 @@ def _left_out(comparison: ComparisonBy) -> Iterator[str]:
 
 
 def pair_notes(pair: RunComparison, hidden: int) -> Iterator[str]:
-    """The answer about two runs, what differs beside it, and what it rests on."""
     if hidden:
         yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
     yield _pair_answer(pair)
@@ -236,7 +227,6 @@ def _pair_answer(pair: RunComparison) -> str:
 
 
 def _verdict_notes(pair: RunComparison) -> Iterator[str]:
-    """Cells whose verdict changed, and those that one run alone has."""
     for verdict in pair.verdicts[:_MOST_CELLS]:
         yield f"{verdict.cell_id}: {verdict.then}, now {verdict.now}"
     if len(pair.verdicts) > _MOST_CELLS:

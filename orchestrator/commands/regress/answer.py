@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.charts.chart import Chart
-from analysis.regress.judgements import Judgement, Judgements, RegressionQuestion, judge
+from analysis.regress.cases import RegressionQuestion
+from analysis.regress.judgements import Judgement, Judgements, judge
 from analysis.regress.launches import THRESHOLD
 from analysis.results.metrics import metric_of
 from analysis.results.selection import usual_metrics
@@ -32,20 +33,15 @@ class RegressionRequest:
     """A run that shall be judged, as options name it."""
 
     selected: SelectionRequest
-    """The database, and filters of the cells that are judged."""
     baseline: str
-    """A run's id, `last`, `last~2`, a snapshot, a host's name, or the path of a bundle, a folder,
-    a database or an exported file."""
+    """A word that `open_sides` takes: a run's id, `last~2`, a snapshot, a host, a path."""
     run: str = "last"
     """The same for the side that is judged; `last` is the newest run."""
     metrics: tuple[str, ...] = ()
-    """Their names; none for the usual one of each scenario."""
+    """None for the usual one of each scenario."""
     threshold: float = THRESHOLD
-    """The least relative change that matters."""
     per_host: bool = False
-    """True if machines with different names have series of their own."""
     require_grade: Grade | None = None
-    """The worst grade that judged results may have."""
 
 
 _USUAL = RegressionRequest(SelectionRequest(Path()), "")
@@ -79,11 +75,7 @@ class RegressionAnswer:
 
     @property
     def exit_code(self) -> int:
-        """The code for a CI.
-
-        7 if anything became worse; 3 if no cell could be judged; 8 if any is inconclusive, not
-        comparable or below the required grade; else 0.
-        """
+        """7 if anything became worse; 3 if nothing could be judged; 8 if any is open; else 0."""
         counts = self.judgements.counts
         if counts["regression"]:
             return REGRESSION_CODE
@@ -100,14 +92,12 @@ class RegressionAnswer:
 
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of a run against a baseline."""
     words = (request.baseline, request.run)
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:
         return judge_sides(sides, request)
 
 
 def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of one side against the other, while both are open."""
     source = sides.run.source
     question = RegressionQuestion(
         base=sides.base,
@@ -190,7 +180,6 @@ def _cells(answer: RegressionAnswer) -> Sequence[str]:
 
 
 def _measuring(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
-    """The run again: beside its baseline, and with as many launches as would decide."""
     words = measuring_words(answer.command)
     if words is None or {"--interleave", "--resume"} & {*words}:
         return

@@ -52,9 +52,7 @@ class BisectRequest:
 
     judged: RegressionRequest
     results: Path
-    """The folder of all runs."""
     command: str | None = None
-    """The command line, for `run.json`."""
 
     @property
     def database(self) -> Path:
@@ -74,7 +72,6 @@ class ProposedCase:
     original: Original
     """The bad result, whose job is repeated in the image of each version."""
     replay_s: float
-    """Seconds that one measurement may take."""
 
     @property
     def needs_checkouts(self) -> bool:
@@ -83,7 +80,6 @@ class ProposedCase:
 
     @property
     def estimate_s(self) -> float:
-        """Seconds that all measurements may take that are left."""
         return self.case.bisection.most_left * self.replay_s
 
 
@@ -102,7 +98,6 @@ class Proposal:
 
 
 def propose_bisection(request: BisectRequest) -> Proposal:
-    """The versions to measure again, in order, to find what made cells slower."""
     answer = find_bisections(request.judged, request.results)
     return Proposal(request, answer, tuple(_proposed(case, request) for case in answer.cases))
 
@@ -110,16 +105,18 @@ def propose_bisection(request: BisectRequest) -> Proposal:
 def bisect_regressions(
     request: BisectRequest, observer: Observer, make: LauncherMaker = make_launcher
 ) -> Proposal:
-    """Measure versions again in their images until two neighbours are left, for each change.
-
-    Args:
-        request: the judgement.
-        observer: is told of the progress, and first how long it may take.
-        make: makes the launcher whose jobs execute in one image.
-    """
+    """Measure versions again in their images until two neighbours are left, for each change."""
     proposal = propose_bisection(request)
     for proposed in proposal.cases:
-        _require_images(proposed, request.database)
+        version = proposed.case.bisection.next
+        if proposed.needs_checkouts and version is not None:
+            checkout, command = checkout_commands(version, request.database)
+            raise ImageError(
+                f"{proposed.case.cell_id}: was measured by processes of this machine, and no image"
+                " holds their software",
+                hint=f"check out each commit and measure it: `{checkout} && {command}`; `--bisect`"
+                " without `--go` then tells the next one",
+            )
     count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     if count:
         total_s = sum(proposed.estimate_s for proposed in proposal.cases)
@@ -170,19 +167,6 @@ def _longer(measure: Measure) -> Measure:
     )
 
 
-def _require_images(proposed: ProposedCase, database: Path) -> None:
-    """Insist that images hold the software."""
-    if not proposed.needs_checkouts or proposed.case.bisection.next is None:
-        return
-    checkout, replay = checkout_commands(proposed.case.bisection.next, database)
-    raise ImageError(
-        f"{proposed.case.cell_id}: was measured by processes of this machine, and no image holds"
-        " their software",
-        hint=f"check out each commit and measure it: `{checkout} && {replay}`; `--bisect` without"
-        " `--go` then tells the next one",
-    )
-
-
 class _Replays:
     """Measurements of the versions of one change, in a folder and a database of their own."""
 
@@ -202,14 +186,12 @@ class _Replays:
         self._make = make
 
     def require_ends(self) -> None:
-        """Insist that the ends can be measured again."""
         for index in self._bisection.ends:
             version = self._bisection.versions[index]
             if version.name not in self._bisection.again:
                 self._prepared(version)
 
     def search(self) -> Bisection:
-        """The bisection when nothing is left to measure."""
         bisection = self._bisection
         while (version := bisection.next) is not None:
             self._observer.note(
@@ -255,7 +237,6 @@ class _Replays:
         return replace(self._original, measured=own.measured), launcher
 
     def _replayed(self, original: Original, launcher: Launcher) -> LaunchedResult | str:
-        """The result of measuring it now; the reason why there is none."""
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )

@@ -13,16 +13,12 @@ from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import format_duration, plural
 
 _MOST_ROWS = 20
-"""Versions that a terminal shows; files have all of them."""
 _MOST_NAMED = 3
-"""Cells or changes that a sentence names; more are counted."""
 _LETTERS = 12
-"""Letters of a digest or a commit that are shown."""
 _IMAGE = "sha256:"
 
 
 def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
-    """The causes as far as they are known, and what to measure to know more."""
     tables = [_table(proposal, proposed, form) for proposed in proposal.cases]
     answer = proposal.answer
     judgements = answer.judged.judgements
@@ -114,7 +110,6 @@ def _kept(bisection: Bisection) -> list[int]:
 
 
 def _answer(proposed: ProposedCase) -> Iterator[str]:
-    """The answer, as far as the measurements support it."""
     case, bisection = proposed.case, proposed.case.bisection
     suspects = bisection.suspects
     if bisection.is_shown_again is False and bisection.next is None:
@@ -181,7 +176,6 @@ def _next(proposed: ProposedCase, form: str, commands: Sequence[str]) -> Iterato
 
 
 def bisection_commands(proposal: Proposal) -> tuple[str, ...]:
-    """The commands that bring the first open search further."""
     open_cases = [proposed for proposed in proposal.cases if proposed.case.bisection.next]
     return _commands(proposal, open_cases[0]) if open_cases else ()
 
@@ -200,7 +194,6 @@ def _commands(proposal: Proposal, proposed: ProposedCase) -> tuple[str, ...]:
 
 
 def _named(version: Version) -> str:
-    """A version in words: its first run, its image and its commit."""
     image = f", image {_short(version.name)}" if version.name.startswith(_IMAGE) else ""
     commit = f", commit {_short(version.commit)}" if version.commit else ""
     return f"run {version.run_id}{image}{commit}"

@@ -32,7 +32,6 @@ class BisectionCase:
     results: tuple[LaunchedResult, ...]
     """The results from the last good one to the first bad one, in the order of time."""
     beside: tuple[Judgement, ...] = ()
-    """Other cells that became worse, perhaps by the same version."""
     changes: tuple[str, ...] = ()
     """Other differences that are known between the versions at which the search stands."""
 
@@ -48,19 +47,10 @@ class BisectionAnswer:
     judged: RegressionAnswer
     cases: tuple[BisectionCase, ...]
     refusals: Mapping[str, str]
-    """Cells whose cause cannot be searched for, with the reason."""
 
 
 def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswer:
-    """The changes for the worse that a judgement finds, with the versions between their ends.
-
-    Where no cell became worse against the baseline, these are the newest steps of the series that
-    nobody accepted.
-
-    Args:
-        request: the judgement.
-        results: the folder of all runs; what earlier bisections measured lies in it.
-    """
+    """The regressions, else the newest steps that nobody accepted, with the versions between."""
     judged = judge_regressions(request)
     refusals: dict[str, NothingToDo] = {}
     cases: list[BisectionCase] = []
@@ -119,14 +109,7 @@ def _case(
     *,
     per_host: bool,
 ) -> BisectionCase:
-    """The versions between the ends of a change.
-
-    Args:
-        judgement: the change.
-        own: all results of the cell in the order of time.
-        every: these and those of earlier bisections.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The versions between the ends of a change; `every` has those of earlier bisections too."""
     after = judgement.after
     assert after is not None
     key = after.key(per_host=per_host)
@@ -155,7 +138,6 @@ def _case(
 
 
 def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[LaunchedResult]:
-    """The results from the good end to the bad one."""
     indices = {result.result_id: index for index, result in enumerate(series)}
     step = _last_step(judgement) if judgement.verdict != "regression" else None
     if step is not None:
@@ -172,7 +154,13 @@ def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[Lau
 
 def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
     """One case for all whose cause may be the same version: the one that shows most clearly."""
-    left = sorted(cases, key=lambda case: -_clearness(case.judgement))
+
+    def clearness(case: BisectionCase) -> float:
+        """The size of the change by its error."""
+        difference = case.judgement.difference
+        return abs(difference.shift) / difference.spread.error if difference else 0.0
+
+    left = sorted(cases, key=clearness, reverse=True)
     while left:
         clearest, *others = left
         suspects = _suspects(clearest)
@@ -185,14 +173,7 @@ def _suspects(case: BisectionCase) -> set[str]:
     return {version.name for version in case.bisection.suspects}
 
 
-def _clearness(judgement: Judgement) -> float:
-    """The size of a change by its error."""
-    difference = judgement.difference
-    return abs(difference.shift) / difference.spread.error if difference else 0.0
-
-
 def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> NothingToDo:
-    """The reason why there is nothing to bisect."""
     if not refusals:
         judgements = judged.judgements
         counts = (f"{count:,} {verdict}" for verdict, count in judgements.counts.items() if count)

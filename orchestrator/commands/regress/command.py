@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,14 +29,11 @@ from runner.contract.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.regress.answer import RegressionRequest
-    from orchestrator.commands.regress.bisect import BisectRequest
 
 LONGEST_REASON = 500
-"""Letters of a reason."""
 _LONGEST_NAME = 64
 _REASON_HINT = "say what changed, for example `--because 'torch 2.9 verifies its inputs'`"
 _SHOWN = 3
-"""Cells that are named."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,6 @@ class Acceptance:
     because: str | None
     """The reason; None where it was taken back."""
     updated: tuple[str, ...] = ()
-    """Those cells that had another reason before."""
 
 
 def accept_step(selected: SelectionRequest, run: str, because: str) -> Acceptance:
@@ -89,13 +85,11 @@ def withdraw_step(selected: SelectionRequest, run: str) -> Acceptance:
 
 
 def _cells(store: Store, selected: SelectionRequest, run_id: str) -> tuple[str, ...]:
-    """The cells of the run whose results are selected."""
     selection = replace(selected, run=None, every=True).selection_in(store)
     return selected_cells(store, replace(selection, run_id=run_id))
 
 
 def _reason(text: str) -> str:
-    """The reason that was given, if it is one."""
     reason = text.strip()
     if not reason:
         raise UsageError("--because is empty", hint=_REASON_HINT)
@@ -119,7 +113,6 @@ def _user() -> str | None:
 
 
 def acceptance_lines(acceptance: Acceptance) -> Iterator[str]:
-    """The sentences about what was accepted of a run, or taken back."""
     count = len(acceptance.cell_ids)
     cells = f"{count:,} {plural(count, 'cell')} of {acceptance.run_id}"
     named = ", ".join(acceptance.cell_ids[:_SHOWN])
@@ -187,7 +180,6 @@ class _Steps:
     ] = False
 
     def _require_agreement(self) -> None:
-        """Refuse an option that lacks the one it needs, or stands beside one that it excludes."""
         if self.accept is not None and self.because is None:
             raise UsageError(
                 f"--accept {self.accept} needs a reason",
@@ -241,7 +233,6 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
     require_grade: RequireGrade = None
 
     def execute(self) -> int:
-        """Judge the run, change known steps, or search for a cause."""
         self._require_agreement()
         form, selected = asked_format(self.format_, as_json=self.json), self.selected
         if self.accept is not None:
@@ -258,21 +249,19 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
 
         database = selected.database
         require_verdict_output(form, self.output, self.chart, force=self.force, database=database)
-        request = self.question("regress", selected, self._judged_run(), self.require_grade)
+        if self.judged is not None and self.run is not None:
+            raise UsageError(
+                f"--run {self.run}: `regress … {self.judged}` names a run already",
+                hint="leave one of them out",
+            )
+        run = self.judged or self.run or "last"
+        request = self.question("regress", selected, run, self.require_grade)
         if self.bisect:
             return self._search_causes(request, form)
         answer = judge_regressions(request)
         draw_chart(self.chart, answer.chart)
         show_verdicts(answer, form, self.output, wide=self.wide)
         return answer.exit_code
-
-    def _judged_run(self) -> str:
-        if self.judged is not None and self.run is not None:
-            raise UsageError(
-                f"--run {self.run}: `regress … {self.judged}` names a run already",
-                hint="leave one of them out",
-            )
-        return self.judged or self.run or "last"
 
     def _print(self, acceptance: Acceptance) -> None:
         if self.json:
@@ -282,20 +271,20 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
             print_line(line)
 
     def _search_causes(self, request: "RegressionRequest", form: str | None) -> int:
-        """Show which versions to measure, or measure them; returns the exit code."""
-        from orchestrator.commands.regress.bisect import BisectRequest, propose_bisection
+        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.regress.bisect import (
+            BisectRequest,
+            bisect_regressions,
+            propose_bisection,
+        )
         from orchestrator.commands.regress.output import require_search_output, show_search
 
         require_search_output(form, self.output, self.chart)
         search = BisectRequest(request, request.selected.results_folder, command_line())
-        proposal = _measured(search) if self.go else propose_bisection(search)
+        if self.go:
+            with show_progress(quiet=chosen.quiet) as observer:
+                proposal = bisect_regressions(search, observer)
+        else:
+            proposal = propose_bisection(search)
         show_search(proposal, form, self.output, wide=self.wide)
-        return int(proposal.exit_code)
-
-
-def _measured(request: "BisectRequest") -> Any:
-    from orchestrator.commands.measure.progress import show_progress
-    from orchestrator.commands.regress.bisect import bisect_regressions
-
-    with show_progress(quiet=chosen.quiet) as observer:
-        return bisect_regressions(request, observer)
+        return proposal.exit_code

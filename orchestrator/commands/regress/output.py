@@ -64,22 +64,18 @@ _VERDICTS: Mapping[int, str] = {
     7: "Regression",
     8: "Inconclusive",
 }
-"""The verdict on everything, by the exit code."""
 _MOST_ROWS = 100
-"""Rows of a table: GitHub takes no comment above 65,536 letters."""
+"""GitHub takes no comment above 65,536 letters."""
 _MOST_LINES = 30
-"""Lines of a list, for the same reason."""
 VERDICT_SUFFIXES: Mapping[str, str] = {
     ".json": "json",
     ".markdown": "markdown",
     ".md": "markdown",
     ".xml": "junit",
 }
-"""The format of verdicts that a file's name asks for."""
 
 
 def regression_junit(answer: RegressionAnswer) -> bytes:
-    """The verdicts as JUnit XML."""
     root = Element("testsuites", name="orchestrator regress")
     totals: Counter[str] = Counter()
     for verdicts in verdicts_by_metric(answer):
@@ -114,7 +110,7 @@ def _suite(root: Element, answer: RegressionAnswer, verdicts: MetricVerdicts) ->
 def _add_case(
     suite: Element, answer: RegressionAnswer, judgement: Judgement, *, below: bool
 ) -> str:
-    """Add a test case; its outcome."""
+    """Add a test case; returns its outcome."""
     class_name = f"accelmatrix.{judgement.metric.name}"
     case = SubElement(
         suite, "testcase", classname=_xml(class_name), name=_xml(full_name(judgement))
@@ -150,7 +146,6 @@ def _story(judgement: Judgement) -> Iterator[str]:
 
 
 def _add_properties(parent: Element, values: Mapping[str, object]) -> None:
-    """Add what is known as properties: numbers, words, and lists joined by commas."""
     properties = SubElement(parent, "properties")
     for name, value in values.items():
         if value is not None and value not in ([], ""):
@@ -172,7 +167,6 @@ def _xml(text: str) -> str:
 
 
 def regression_markdown(answer: RegressionAnswer) -> bytes:
-    """The verdicts as Markdown."""
     return "\n\n".join(_paragraphs(answer)).encode(errors="backslashreplace") + b"\n"
 
 
@@ -212,22 +206,16 @@ def _table(
 
 
 def _more(items: Sequence[object], most: int) -> Iterator[str]:
-    """The number of what is left out."""
     if len(items) > most:
         yield f"\n{len(items) - most:,} more: `--format json` has them all."
 
 
 def _details(heading: str, content: str) -> str:
-    """A part that is folded until a reader opens it."""
     return f"<details><summary>{heading}</summary>\n\n{content}\n\n</details>"
 
 
-def _json(answer: RegressionAnswer) -> bytes:
-    return json_bytes(regression_document(answer))
-
-
 _WRITERS: Mapping[str, Callable[[RegressionAnswer], bytes]] = {
-    "json": _json,
+    "json": lambda answer: json_bytes(regression_document(answer)),
     "junit": regression_junit,
     "markdown": regression_markdown,
 }
@@ -252,15 +240,7 @@ def show_verdicts(
     wide: bool = False,
     suffixes: Mapping[str, str] = VERDICT_SUFFIXES,
 ) -> None:
-    """Print the verdicts, or write them into the file.
-
-    Args:
-        answer: the verdicts.
-        form: the format; None for that of the file's name, else a table.
-        path: the file; None for stdout.
-        wide: True if a table leaves out no column, and no cell without a change.
-        suffixes: formats by the ends of files' names.
-    """
+    """Print the verdicts, or write them into the file; `wide` leaves out no column or cell."""
     form = sheet_format(form, path, suffixes)
     if form == ON_SCREEN:
         print_verdicts(answer, wide=wide)
@@ -274,7 +254,6 @@ def show_verdicts(
 
 
 def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:
-    """Print the verdicts, what they rest on, and commands to go on with."""
     blocks = has_blocks(sys.stdout)
     print_sheet(regression_sheet(answer, ON_SCREEN, wide=wide, blocks=blocks), wide=wide)
     _print_commands(f"{own_name()} {command}" for command in regression_commands(answer))
@@ -296,7 +275,6 @@ def require_search_output(form: str | None, path: Path | None, chart: Path | Non
 
 
 def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide: bool) -> None:
-    """Print how far the search for causes is, or write it into the file."""
     form = sheet_format(form, path, VERDICT_SUFFIXES)
     show_sheet(bisection_sheet(proposal, form), form, path, wide=wide)
     if form == ON_SCREEN:
@@ -304,7 +282,6 @@ def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide
 
 
 def compared_data(report: RunReport, verdicts: RegressionAnswer) -> dict[str, object]:
-    """A run's results with the verdicts on them as one piece of data."""
     return report.data() | {"verdicts": regression_document(verdicts)}
 
 
@@ -316,15 +293,7 @@ def print_compared(
     table: TableOptions,
     quiet: bool,
 ) -> None:
-    """Print the run's results, and below them the verdicts; as data both are one.
-
-    Args:
-        report: the results.
-        verdicts: those against a baseline.
-        as_json: True for data alone.
-        table: how the table of results looks.
-        quiet: True for the tables and the verdicts alone.
-    """
+    """Print the run's results, and below them the verdicts; as data both are one."""
     if as_json:
         print_json(compared_data(report, verdicts))
         return

@@ -1,7 +1,6 @@
 """Sentences about verdicts: the answer, what changed beside, steps, trust, and what is left out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from analysis.compare.values import PART
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
@@ -25,9 +24,7 @@ from orchestrator.system.text import plural
 CELL = "cell_id"
 """The fact that names a cell where nothing shorter does."""
 _MOST_SIZES = 3
-"""Changes that the answer tells one by one."""
 _MOST_NAMED = 5
-"""Cells of a kind that a sentence names; more are counted."""
 _COMMIT_LETTERS = 12
 _RATE = "/s"
 _TIMES = frozenset({"ms", "s"})
@@ -61,7 +58,6 @@ class MetricVerdicts:
         self.columns: Sequence[str] = fewest_facts(facts, names) if is_distinct else (CELL,)
         """The fewest facts that tell the judged results apart."""
         self.shared = "" if self.columns == (CELL,) or not facts else shared_words(facts, WORK)
-        """The facts that all judged results share, in words."""
 
     def name(self, judgement: Judgement) -> str:
         """The name of a judged cell in a sentence; empty where it is the only one."""
@@ -69,7 +65,7 @@ class MetricVerdicts:
 
 
 def verdicts_by_metric(answer: RegressionAnswer) -> Iterator[MetricVerdicts]:
-    """The verdicts of each metric, in the order in which metrics were asked for."""
+    """In the order in which metrics were asked for."""
     judgements, names = answer.judgements.judgements, list(answer.request.metrics)
 
     def order(metric: Metric) -> int:
@@ -113,7 +109,6 @@ def hidden_lines(changed: int = 0, same: int = 0) -> Iterator[str]:
 
 
 def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) -> Iterator[str]:
-    """The answer, a sentence for each metric."""
     for verdicts in known:
         begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
         sentence = _answer(verdicts, answer.judgements.threshold)
@@ -144,7 +139,6 @@ def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
 
 
 def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
-    """The sentence about the only cell, without its subject."""
     (judgement,) = verdicts.judgements
     slower, faster = worse_words(verdicts.metric)
     size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
@@ -159,7 +153,6 @@ def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
 
 
 def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
-    """The greatest changes of these, each with its interval."""
     sizes = [
         f"{verdicts.name(one)} by {extent_words(one.ratio)}".lstrip()
         for one in judgements[:_MOST_SIZES]
@@ -174,7 +167,7 @@ def _open_words(judgements: Sequence[Judgement]) -> str:
     if not judgements:
         return ""
     groups: dict[str, list[VerdictReason]] = {}
-    for reason in (one.why for one in judgements):
+    for reason in (one.explanation for one in judgements):
         if reason is not None:
             groups.setdefault(reason.words(number="…"), []).append(reason)
     parts = []
@@ -242,11 +235,18 @@ def step_words(step: LevelStep) -> str:
     return f"Step of {step.date:%Y-%m-%d}, first in run {step.run_id}{commit}{accepted}"
 
 
+def _names_by_reason(pairs: Iterable[tuple[str, Judgement]]) -> dict[str, dict[str, None]]:
+    reasons: dict[str, dict[str, None]] = {}
+    for reason, judgement in pairs:
+        reasons.setdefault(reason, {})[full_name(judgement)] = None
+    return reasons
+
+
 def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
     """Cells that cannot be compared, alike reasons in one sentence."""
-    reasons: dict[str, dict[str, None]] = {}
-    for one in chain.from_iterable(verdicts.by_verdict["not comparable"] for verdicts in known):
-        reasons.setdefault(one.reason, {})[full_name(one)] = None
+    reasons = _names_by_reason(
+        (one.reason, one) for verdicts in known for one in verdicts.by_verdict["not comparable"]
+    )
     for reason, names in list(reasons.items())[:_MOST_NAMED]:
         yield f"Not comparable: {_named(names)}: {reason}"
     if len(reasons) > _MOST_NAMED:
@@ -255,7 +255,6 @@ def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
 
 
 def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
-    """Cells that one side alone has."""
     judgements = answer.judgements
     sides = ((judgements.only_before, judgements.base), (judgements.only_after, judgements.run))
     for cells, label in sides:
@@ -270,11 +269,11 @@ def _named(names: Iterable[str]) -> str:
 
 
 def accepted_lines(answer: RegressionAnswer) -> Iterator[str]:
-    """Changes of the judged run that somebody accepted."""
-    reasons: dict[str, dict[str, None]] = {}
-    for one in answer.judgements.judgements:
-        if one.case and one.case.accepted is not None:
-            reasons.setdefault(one.case.accepted, {})[full_name(one)] = None
+    reasons = _names_by_reason(
+        (one.case.accepted, one)
+        for one in answer.judgements.judgements
+        if one.case and one.case.accepted is not None
+    )
     for reason, names in reasons.items():
         yield f"Accepted, so no verdict: {_named(names)}: {reason}"
 

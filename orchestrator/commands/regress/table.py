@@ -28,7 +28,6 @@ from orchestrator.screen.sparkline import sparkline
 _SHOWN: Sequence[RegressionVerdict] = ("regression", "improvement", "inconclusive")
 """Verdicts that have a row; of others the sentences tell."""
 _MOST_ROWS = 40
-"""Rows of a metric that a terminal shows."""
 _LEAST_COURSE = 3
 """Results whose course says more than both numbers do."""
 _LEAST_P, _SMALL_P = 0.001, 0.01
@@ -56,7 +55,6 @@ def regression_document(answer: RegressionAnswer) -> dict[str, Any]:
 
 
 def judgement_data(judgement: Judgement) -> dict[str, Any]:
-    """A verdict with all that it rests on, units in their own key."""
     metric, before, after = judgement.metric, judgement.before, judgement.after
     return {
         "cell": judgement.cell_id,
@@ -123,14 +121,7 @@ def _step(step: LevelStep) -> dict[str, Any]:
 def regression_sheet(
     answer: RegressionAnswer, form: str, *, wide: bool = False, blocks: bool = True
 ) -> Sheet:
-    """The verdicts as a sheet of this format.
-
-    Args:
-        answer: the verdicts.
-        form: the format; on a terminal no more than can be read.
-        wide: True if cells without a change have rows too.
-        blocks: True for sparklines of block letters, False for ASCII.
-    """
+    """The verdicts as a sheet; `wide` has rows for cells without a change too."""
     document = regression_document(answer)
     known = list(verdicts_by_metric(answer))
     everything = wide or form != ON_SCREEN
@@ -153,12 +144,10 @@ def regression_sheet(
 
 
 def shown_judgements(verdicts: MetricVerdicts) -> list[Judgement]:
-    """The judgements of a metric that changed or stay open."""
     return [one for name in _SHOWN for one in verdicts.by_verdict[name]]
 
 
 def section_heading(answer: RegressionAnswer, verdicts: MetricVerdicts) -> str:
-    """The metric, both sides, the threshold, and the facts that all judged results share."""
     judgements = answer.judgements
     sides = f"{judgements.base} then and {judgements.run} now"
     words = f"{verdicts.metric.label}, {sides}, threshold {percent_text(judgements.threshold)} %"
@@ -172,7 +161,6 @@ def metric_table(
     *,
     blocks: bool,
 ) -> Table:
-    """A table of judgements of one metric, under the facts that all judged results share."""
     metric = verdicts.metric
     cell = Field(CELL, "cell", essential=True, wraps=True)
     fields = [
@@ -215,7 +203,6 @@ def _row(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _p_words(p_value: float | None) -> str | None:
-    """A p-value with two digits that count, a small one with one."""
     if p_value is None:
         return None
     if p_value < _LEAST_P:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from orchestrator.store.query.answer import Answer, ShownAnswer
 
 _TABLE = "table"
-"""The format for the screen, which no file has."""
 _UNCOUNTED = 2
 """Memory of a question by that which DuckDB counts, which leaves out long texts and lists."""
 _OWN_BYTES = 512 * 2**20
@@ -61,7 +60,6 @@ class Question:
 
     @classmethod
     def of(cls, text: str, *, wide: bool) -> Self:
-        """The question of a statement or a name; `wide` takes all columns of a name."""
         named = named_question(text, wide=wide)
         return cls(text) if named is None else cls(named.sql, named.left_out, not wide)
 
@@ -75,7 +73,6 @@ def _limited(limits: QuestionLimits) -> Iterator[None]:
 
 
 def file_format(form: str | None, path: Path) -> str:
-    """The format requested, or else that of the file's name."""
     from orchestrator.store.query.formats import SUFFIXES, WRITERS
 
     if form == _TABLE:
@@ -101,11 +98,7 @@ class _TerminalText(BytesIO):
 
 
 def print_shown(answer: "ShownAnswer", question: Question) -> None:
-    """Print an answer as a table.
-
-    A terminal that cannot hold the columns of a statement shows one a line, and leaves out none.
-    Below failures stand their reasons, for which no column has the room.
-    """
+    """Print an answer as a table, and below failures the reasons that no column has room for."""
     columns = [Field(name, essential=not question.may_shrink) for name in answer.names]
     rows = list(answer.rows)
     print_lines(columns, rows, beyond=question.left_out)
@@ -115,7 +108,6 @@ def print_shown(answer: "ShownAnswer", question: Question) -> None:
 
 
 def _reason_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """The reasons of verdicts with their remedies, where the answer has them."""
     if not {"status", "reason", "remedy"} <= {*names}:
         return
     status, reason, remedy = map(names.index, ("status", "reason", "remedy"))
@@ -127,10 +119,7 @@ def _reason_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterat
 
 
 def print_answer(answer: "Answer", form: str) -> None:
-    """Print an answer in another format, batch by batch, in UTF-8.
-
-    What would steer a terminal is escaped there; files and pipes get every value as it is.
-    """
+    """Print an answer in another format, batch by batch; a terminal gets no control characters."""
     from orchestrator.store.query.formats import WRITERS
 
     sys.stdout.flush()
@@ -139,7 +128,6 @@ def print_answer(answer: "Answer", form: str) -> None:
 
 
 def _print_relations(*, as_json: bool) -> None:
-    """Print what can be asked for by its name, views before tables."""
     if as_json:
         print_json([{"name": relation.name, "use": relation.use} for relation in RELATIONS])
         return
@@ -203,7 +191,6 @@ class QueryCommand(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Show or write the answer."""
         if self.sql is None:
             _print_relations(as_json=self.json)
             return
@@ -221,7 +208,6 @@ class QueryCommand(DatabaseChoice, Command):
         return {"timeout_s": self.timeout_s, "memory_bytes": self.memory_bytes}
 
     def _save(self, question: Question, form: str | None, file: Path) -> None:
-        """Write the answer into a file, whole or not at all."""
         from orchestrator.store.query.formats import save_answer
 
         form, database, limits = file_format(form, file), self.database_file, self._limits

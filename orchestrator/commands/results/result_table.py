@@ -51,7 +51,6 @@ class _Measured:
     heading: str
     value: Callable[[ResultRow], object]
     kinds: Sequence[str] = _KINDS
-    """The kinds of table that have it."""
     essential: bool = False
 
 
@@ -70,7 +69,6 @@ _YES: dict[bool | None, str | None] = {None: None, True: "yes", False: "no"}
 
 
 def _number(name: str, kinds: Sequence[str] = _KINDS, *, essential: bool = False) -> _Measured:
-    """The column of a metric, or of a further number."""
     metric = _NAMED[name]
     return _Measured(
         metric.brief or metric.heading, lambda row: row.number(metric.column), kinds, essential
@@ -123,7 +121,7 @@ def print_result_tables(rows: Sequence[ResultRow], table: TableOptions) -> None:
 
 
 def varying_axes(rows: Sequence[ResultRow]) -> list[str]:
-    """The axes in which results differ; of backend and runtime one, if it tells both."""
+    """Of backend and runtime only one, if it tells both."""
     return telling([vars(row) for row in rows], AXIS_NAMES)
 
 

@@ -24,7 +24,6 @@ from runner.contract.errors import Inconclusive
 from runner.contract.record.verdict import Grade
 
 _MOST_NAMED = 5
-"""Results that the error names; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class RunReport:
     results: tuple[ResultRow, ...]
     """By cell id; of grade D where neighbours of their series contradict them."""
     traces: tuple[Path, ...] = ()
-    """Traces that cells left."""
     changes: tuple[Change, ...] = ()
     """Differences from the last results of the same series, beyond intervals and grades."""
     command: str | None = None
@@ -44,21 +42,17 @@ class RunReport:
 
     @property
     def timed(self) -> tuple[ResultRow, ...]:
-        """The results with a measurement."""
         return tuple(row for row in self.results if row.latency_median_ms is not None)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The timed results, compared question by question."""
         return comparisons(self.results)
 
     @property
     def grades(self) -> GradeSummary:
-        """The grades, with the cause that explains most."""
         return summarise_grades(self.timed)
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data; results are named by their cells."""
         return {
             "run_id": self.run_id,
             "database": self.database,
@@ -76,7 +70,6 @@ def report_run(run: str, database: Path) -> RunReport:
 
 
 def report_stored(run_id: str, store: Store) -> RunReport:
-    """The report of the run of this id, which the store holds."""
     rows, earlier = store.results(run_id), store.neighbours(run_id)
     differing = changes(rows, earlier)
     later = changes(rows, store.neighbours(run_id, later=True))
@@ -94,7 +87,6 @@ class RunsReport:
     """The id that they share; None for one run."""
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data: that of a single run, or of all with their group."""
         runs = [run.data() for run in self.runs]
         return runs[0] if self.group_id is None else {"group_id": self.group_id, "runs": runs}
 
@@ -153,14 +145,7 @@ def _change_data(change: Change) -> dict[str, Any]:
 def require_grade(
     graded: Iterable[tuple[str, Grade]], required: Grade | None, *, run: str, database: Path
 ) -> None:
-    """Insist that no result has a worse grade than the one required, as `--require-grade` does.
-
-    Args:
-        graded: names of results, each with its grade.
-        required: the worst grade that is good enough; None if any is.
-        run: the run to look at for reasons, or `last`.
-        database: the database that holds it.
-    """
+    """Insist on the grade that `--require-grade` names; `status RUN` tells reasons."""
     known = list(graded)
     worse = [(name, grade) for name, grade in known if required is not None and grade > required]
     if not worse:
@@ -173,7 +158,6 @@ def require_grade(
 
 
 def below_grade_words(worse: Iterable[tuple[str, Grade]], total: int, noun: str = "result") -> str:
-    """The sentence about results whose grade is worse than the one required."""
     names = [f"{name} ({grade})" for name, grade in worse]
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     subject = f"{len(names):,} of {total:,} {plural(total, noun)}"
@@ -182,6 +166,5 @@ def below_grade_words(worse: Iterable[tuple[str, Grade]], total: int, noun: str 
 
 
 def require_run_grade(report: RunReport, required: Grade | None) -> None:
-    """Insist that no result of a run has a worse grade than the one required."""
     graded = [(row.cell_id, row.grade or "D") for row in report.timed]
     require_grade(graded, required, run=report.run_id, database=report.database)

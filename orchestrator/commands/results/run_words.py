@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from pathlib import Path
 
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
@@ -27,7 +26,6 @@ from runner.contract.record.doubts import RemedyCode
 from runner.contract.synonyms import axis_called
 
 _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
-"""From the shortest to the longest."""
 _PROFILE = "--profile"
 _MEASURING = ("run", "bench")
 _FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
@@ -50,11 +48,10 @@ class Remedy:
     sentence: str
     """In words; ends with a colon where a command follows."""
     command: str | None
-    """The words behind the program's name."""
+    """Without the program's name."""
 
 
 def find_remedy(report: RunReport) -> Remedy | None:
-    """The help that the leading cause asks for; None where nothing was found."""
     cause = report.grades.cause
     if cause is None:
         return None
@@ -76,7 +73,6 @@ def find_remedy(report: RunReport) -> Remedy | None:
 
 
 def next_commands(report: RunReport) -> tuple[str, ...]:
-    """Commands that fit what was measured; none if nothing was."""
     timed = report.timed
     if not timed:
         return ()
@@ -136,7 +132,6 @@ def _more_batches(report: RunReport) -> list[str] | None:
 
 
 def _without(words: Sequence[str], option: str) -> list[str]:
-    """The words without an option and its value."""
     return [
         word
         for before, word in zip(("", *words), words, strict=False)
@@ -149,7 +144,6 @@ def _capital(text: str) -> str:
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
-    """All that is to be said against results, alike remarks in one line."""
     yield from failures(rows)
     doubts = [
         Remark(row.cell_id, doubt_text(doubt), (doubt.code, doubt.remedy))
@@ -192,15 +186,7 @@ def print_results(
     quiet: bool = False,
     is_last: bool = True,
 ) -> None:
-    """Print the run's results, the answer, what limits it, and what to do next.
-
-    Args:
-        report: the results.
-        as_json: True for data alone.
-        table: how the table looks.
-        quiet: True for the tables alone.
-        is_last: False if something is printed below that says what to do next.
-    """
+    """Print the run's results, the answer, what limits it, and unless more follows what is next."""
     if as_json:
         print_json(report.data())
         return
@@ -214,8 +200,11 @@ def print_results(
     for line in chain(answer_lines(report), failures(report.results), changed):
         print_line(line)
     _print_trust(report)
-    if report.traces:
-        print_line(_describe_traces(report.traces))
+    if traces := report.traces:
+        where = f"trace: {traces[0]}"
+        if len(traces) > 1:
+            where = f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json"
+        print_line(f"{where}; the heaviest operators lie beside it in .operators.txt")
     counts = Counter(row.status for row in report.results)
     summary = ", ".join(f"{n:,} {status}" for status, n in counts.items())
     print_line(f"run {report.run_id}: {summary}; database: {report.database}")
@@ -229,7 +218,6 @@ def print_results(
 def print_runs(
     report: RunsReport, *, as_json: bool, table: TableOptions = _PLAIN, quiet: bool = False
 ) -> None:
-    """Print the results of runs one after the other, or one document of all."""
     if as_json:
         print_json(report.data())
         return
@@ -255,7 +243,6 @@ def print_findings(report: RunsReport, *, as_json: bool) -> None:
 
 
 def _print_trust(report: RunReport) -> None:
-    """Print the cause that lowers most grades, and the command that helps."""
     line = trust_line(report.grades)
     if line is None:
         return
@@ -264,10 +251,3 @@ def _print_trust(report: RunReport) -> None:
         print_line(remedy.sentence)
         if remedy.command:
             print_command(f"{own_name()} {remedy.command}")
-
-
-def _describe_traces(traces: Sequence[Path]) -> str:
-    beside = "the heaviest operators lie beside it in .operators.txt"
-    if len(traces) == 1:
-        return f"trace: {traces[0]}; {beside}"
-    return f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json; {beside}"

@@ -34,21 +34,16 @@ class SelectionRequest:
 
     database: Path
     filters: Filters = field(default_factory=Filters)
-    """Conditions, all of which must hold."""
     run: str | None = None
     """The run whose results they are, or `last`; None for the newest of all runs."""
     imported: bool = False
-    """True if results that others measured are among them."""
     unquotable: bool = False
-    """True if results without proof or with wrong outputs are among them."""
     every: bool = False
-    """True if older results of a series count too."""
     results: Path | None = None
     """The folder of runs and snapshots; None for that of the database."""
 
     @property
     def results_folder(self) -> Path:
-        """The folder of runs and snapshots."""
         return self.results or self.database.parent
 
     @property
@@ -58,7 +53,6 @@ class SelectionRequest:
 
     @contextmanager
     def open(self) -> Iterator[tuple[Store, Selection]]:
-        """The database, open for reading, and the selection in it."""
         with Store.open_readonly(self.database) as store:
             yield store, self.selection_in(store)
 
@@ -70,7 +64,6 @@ class SelectionRequest:
         return replace(self, filters={**self.filters, "select": chosen})
 
     def selection_in(self, store: Store) -> Selection:
-        """The selection in this store, which is that of the database."""
         trusted = not (self.imported or self.unquotable)
         return Selection(
             condition=store.condition(trusted=trusted, as_options=True, **self.filters),
@@ -95,7 +88,6 @@ def _split(texts: list[str] | None) -> list[str]:
 
 
 def _moment(value: object) -> datetime:
-    """A date, a date with its time, or a time ago; UTC."""
     text = str(value)
     try:
         moment = datetime.fromisoformat(text)
@@ -181,7 +173,6 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
 
     @property
     def selected(self) -> SelectionRequest:
-        """The results that are chosen."""
         filters: dict[str, Any] = {
             axis: tuple(map(int, values)) if axis in _NUMBERS else values
             for axis, values in self.axes.items()

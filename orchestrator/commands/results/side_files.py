@@ -31,7 +31,6 @@ _ONE_VALUE = (
     "{} holds one value a cell: a bundle, `orchestrator export --bundle`, holds its launches too"
 )
 _RECORDS_HAVE = "schema_version"
-"""A column of records that no exported table has."""
 _PARQUET = ".parquet"
 _AGAIN = "export it again: `orchestrator export performance --output FILE --force`"
 
@@ -40,12 +39,8 @@ _AGAIN = "export it again: `orchestrator export performance --output FILE --forc
 def results_at(path: Path, *, scratch: bool) -> Iterator[tuple[Store, str | None]]:
     """The results of a bundle, a folder, a record file, a database or an exported table, opened.
 
-    Beside the store stands the sentence that says what the path does not tell, and what would; None
-    for records.
-
-    Args:
-        path: the file or the folder, of which nothing is changed.
-        scratch: True if fake and synthetic rows are welcome.
+    Nothing of it is changed. Beside the store stands the sentence that says what the path does not
+    tell, and what would; None for records.
     """
     lacks = None
     with ExitStack() as closing:
@@ -65,11 +60,7 @@ def results_at(path: Path, *, scratch: bool) -> Iterator[tuple[Store, str | None
 
 
 def _merge_records(path: Path, database: Path, *, scratch: bool) -> None:
-    """Fill a database with what a merge takes.
-
-    What cannot be believed is refused as a whole, since a cell that is left out unseen would look
-    like one that was never measured.
-    """
+    """Fill a database. What cannot be believed is refused as a whole: it would look unmeasured."""
     report = merge_paths([path], database, scratch=scratch, untouched=True)
     refused = replace(report, missing=(), contradicted=())
     if not refused.is_complete:

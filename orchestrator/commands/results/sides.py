@@ -25,7 +25,6 @@ from runner.contract.errors import NothingToDo, UsageError, closest
 
 _LAST = re.compile(r"last(?:~([0-9]{1,6}))?")
 _NEWEST = 3
-"""Runs that a refusal names."""
 _GUESSES = 3
 _LETTERS = 80
 _LONGEST_NAME = 255
@@ -40,7 +39,6 @@ class LastRun:
     """The newest run, or one some runs before it."""
 
     back: int
-    """Runs to go back from there."""
 
 
 @dataclass(frozen=True)
@@ -75,27 +73,28 @@ class Sides:
 def open_sides(
     selected: SelectionRequest, baseline: str, run: str, *, per_host: bool = False
 ) -> Iterator[Sides]:
-    """Open both sides; filters hold for both. Nothing is written but to temporary databases.
+    """Open both sides; filters hold for both.
 
-    `last` as the run is the newest one; as the baseline it is the newest before the run that shares
-    a series with it.
-
-    Args:
-        selected: the database, and filters of the results.
-        baseline: the word for the earlier side.
-        run: the word for the later one.
-        per_host: True if machines with different names have series of their own.
+    As the baseline, `last` is the newest run before the other side that shares a series with it.
     """
     with ExitStack() as closing:
         opening = _Opening(replace(selected, run=None, every=False), closing)
         judged = opening.meaning_of(run)
         if isinstance(judged, LastRun):
-            judged = NamedRun(_run_back(opening.own.runs(), judged.back))
+            ids = _newest_first(opening.own.runs())
+            judged = NamedRun(_run_at(judged.back, ids, "the database holds "))
         later = opening.side(judged, run)
         earlier = opening.meaning_of(baseline)
         if isinstance(earlier, LastRun):
             before = runs_before(opening.own, opening.selection, later, per_host=per_host)
-            earlier = NamedRun(_run_before(before, later, earlier.back))
+            if not before:
+                raise NothingToDo(
+                    f"no run before {later.label} shares a series with it",
+                    hint="measure the same cells again, `orchestrator run`, or name a baseline: a"
+                    " series is of one cell with the same weights on the same hardware",
+                )
+            shared = f" before {later.label} share a series with it"
+            earlier = NamedRun(_run_at(earlier.back, before, behind=shared))
         if earlier == judged:
             raise UsageError(
                 f"both sides are {later.label}",
@@ -112,56 +111,32 @@ def open_sides(
 
 
 def require_side(selected: SelectionRequest, word: str) -> None:
-    """Insist that a word names a side, before hours are measured that shall be judged by it.
-
-    `last` is whatever will be there by then.
-    """
+    """Insist that a word names a side, before hours are measured that shall be judged by it."""
     with ExitStack() as closing:
         _Opening(selected, closing).meaning_of(word)
 
 
-def _run_back(runs: Sequence[RunSummary], back: int) -> str:
-    """The id of the newest run, or of the one that is so many runs before it."""
-    left = list(runs)
-    newest = newest_run(left)
-    for _ in range(back):
-        if newest is not None:
-            left.remove(newest)
-            newest = newest_run(left)
-    if newest is not None:
-        return newest.run_id
-    if not runs:
+def _newest_first(runs: Sequence[RunSummary]) -> list[str]:
+    left, ids = list(runs), []
+    while (newest := newest_run(left)) is not None:
+        left.remove(newest)
+        ids.append(newest.run_id)
+    if not ids:
         raise UsageError(
             "'last' is no run: the database holds none yet",
             hint="measure some: `orchestrator bench --model bert-tiny --backend available`",
         )
-    raise UsageError(
-        f"last~{back}: the database holds {_count(len(runs))}", hint=_oldest(len(runs))
-    )
+    return ids
 
 
-def _run_before(runs: Sequence[str], side: Side, back: int) -> str:
-    """The run so many before the newest of those that share a series with a side."""
-    if not runs:
-        raise NothingToDo(
-            f"no run before {side.label} shares a series with it",
-            hint="measure the same cells again, `orchestrator run`, or name a baseline: a series is"
-            " of one cell with the same weights on the same hardware",
-        )
-    if back >= len(runs):
-        raise UsageError(
-            f"last~{back}: {_count(len(runs))} before {side.label} share a series with it",
-            hint=_oldest(len(runs)),
-        )
-    return runs[back]
-
-
-def _count(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs:,} runs"
-
-
-def _oldest(runs: int) -> str:
-    return "`last` is the only one" if runs == 1 else f"the oldest of them is `last~{runs - 1}`"
+def _run_at(back: int, ids: Sequence[str], before: str = "", behind: str = "") -> str:
+    """The id of the run that is so many before the first of these."""
+    if back < len(ids):
+        return ids[back]
+    count, oldest = f"{len(ids):,} runs", f"the oldest of them is `last~{len(ids) - 1}`"
+    if len(ids) == 1:
+        count, oldest = "1 run", "`last` is the only one"
+    raise UsageError(f"last~{back}: {before}{count}{behind}", hint=oldest)
 
 
 def _without_shared(base: Side, run: Side) -> Side:
@@ -189,12 +164,10 @@ class _Opening:
 
     @cached_property
     def own(self) -> Store:
-        """The database of the user."""
         return self._closing.enter_context(Store.open_readonly(self._selected.database))
 
     @cached_property
     def selection(self) -> Selection:
-        """The selected results in it."""
         return self._selected.selection_in(self.own)
 
     @cached_property
@@ -246,7 +219,6 @@ class _Opening:
         )
 
     def _names(self) -> Iterator[str]:
-        """Words that mean something and are no paths."""
         yield "last"
         yield from self._run_ids
         for snapshot in list_snapshots(self._snapshots):

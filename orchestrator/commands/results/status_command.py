@@ -36,7 +36,7 @@ from runner.contract.axes import AXES
 
 @dataclass(frozen=True)
 class StaleResults(Stale):
-    """Cells whose newest proven results are stale, and the command that measures them anew."""
+    """Stale results, and the command that measures them anew."""
 
     command: str
 
@@ -55,21 +55,15 @@ class StatusReport:
     """Record files of the database's runs in the results folder, unfinished ones left out."""
     parquet_bytes: int
     rows: Mapping[str, int]
-    """Rows by table."""
     verdicts: tuple[Verdicts, ...]
-    """By source, ours first."""
     covered: tuple[Covered, ...]
-    """By model and backend, without what others measured."""
     runs: tuple[RunSummary, ...]
-    """The newest first."""
     contradicted: int
     """The latest results that the one before them in their series contradicts."""
     stale: tuple[StaleResults, ...]
-    """The largest group first."""
 
 
 def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
-    """The state of this database, and of its runs' Parquet files in that folder."""
     with Store.open_readonly(database) as store:
         runs = tuple(store.runs())
         size = size_on_disk(database, results, {run.run_id for run in runs})
@@ -124,16 +118,10 @@ def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
 
 
 _SHOWN = 10
-"""Runs and stale groups that are shown; `--json` has them all."""
 _MODELS = 50
-_IMPORTED_VIEW = "imported_results"
-"""The view of what others measured."""
-_CONTRADICTIONS_VIEW = "contradictions"
-"""The view of results whose grade does not hold."""
 
 
 def print_status(status: StatusReport, *, as_json: bool) -> None:
-    """All of it, as tables or as JSON."""
     if as_json:
         print_data(json.dumps(asdict(status), indent=2, default=str))
         return
@@ -152,11 +140,16 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
         _print_covered(status.covered)
         print_line()
     elif imported := sum(map(_total, status.verdicts)):
-        others = f"ask `{_IMPORTED_VIEW}` for theirs"
+        others = "ask `imported_results` for theirs"
         print_line(f"models: all {imported:,} results are imported; {others}")
         print_line()
-    if status.contradicted:
-        _print_contradicted(status)
+    if count := status.contradicted:
+        print_line(
+            f"contradictions: {count:,} of the latest results of their series: the one"
+            " before, with the same software, differs by more than both grades promise"
+        )
+        option = database_option(status.database)
+        print_command(shlex.join([own_name(), "query", "contradictions", *option]))
         print_line()
     _print_stale(status.stale)
 
@@ -180,7 +173,6 @@ def _total(verdicts: Verdicts) -> int:
 
 
 def _print_runs(runs: Sequence[RunSummary]) -> None:
-    """The newest ones, ours before what was imported."""
     ours_first = sorted(runs, key=lambda run: not run.is_ours)
     lines = [
         (
@@ -197,7 +189,6 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
 
 
 def _print_covered(covered: Sequence[Covered]) -> None:
-    """A line a model, a column a backend."""
     best: dict[str, dict[str, str]] = {}
     for row in covered:
         best.setdefault(row.model, {})[row.backend] = row.best
@@ -205,16 +196,6 @@ def _print_covered(covered: Sequence[Covered]) -> None:
     lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
     print_lines((*wrapping("model"), *backends), lines[:_MODELS])
     _print_more(len(lines), "models", _MODELS)
-
-
-def _print_contradicted(status: StatusReport) -> None:
-    count = status.contradicted
-    print_line(
-        f"contradictions: {count:,} of the latest results of their series: the one"
-        " before, with the same software, differs by more than both grades promise"
-    )
-    option = database_option(status.database)
-    print_command(shlex.join([own_name(), "query", _CONTRADICTIONS_VIEW, *option]))
 
 
 def _print_stale(groups: Sequence[StaleResults]) -> None:
@@ -255,7 +236,6 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Show the database or a run."""
         if self.run is None and not self.findings:
             installation = current_installation()
             status = report_status(self.results, self.database_file, installation)

@@ -25,9 +25,7 @@ from orchestrator.screen.sparkline import has_blocks, sparkline
 from runner.contract.errors import NothingToDo
 
 _MOST_ROWS = 20
-"""Series that a terminal shows; files have all of them."""
 _MOST_STEPS = 3
-"""Steps that are told with their candidates; others are counted."""
 _MOST_CHANGES = 4
 _FACTS = (*ASKED_AXES, "part")
 """Facts that stand in the heading where all series share them, else in columns."""
@@ -146,7 +144,6 @@ def _notes(trends: Trends, hidden: int) -> Iterator[str]:
 
 
 def _answer(trends: Trends) -> Iterator[str]:
-    """The answer: which series changed, and what changed along with the greatest steps."""
     shown = [one for one in trends.series if one.differs]
     better = sum(one.is_better for one in shown)
     total = f"{len(trends.series):,} series"
@@ -197,7 +194,6 @@ def _trust(trends: Trends) -> Iterator[str]:
 
 
 def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> Trends:
-    """A metric of every series that was measured more than once."""
     with replace(request, every=True).open() as (store, selection):
         trends = trends_of(store, selection, metric_of(metric, store), per_host=per_host)
     if not trends.series:
@@ -240,7 +236,6 @@ class TrendCommand(SheetOutput, ResultSelection, Command):
     per_host: PerHost = False
 
     def execute(self) -> None:
-        """Show the trends."""
         selected = self.selected.narrowed(self.glob)
         self.require(selected.database)
         trends = report_trend(selected, self.metric, per_host=self.per_host)
