@@ -27,8 +27,7 @@ from analysis.charts.words import (
     size_words,
 )
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import metric_values
+from analysis.compare.values import metric_values, with_intervals
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource

@@ -18,8 +18,7 @@ from analysis.charts.layers import (
 )
 from analysis.charts.questions import MOST_CHARTS, richest_questions
 from analysis.charts.words import file_stem, path_words, question_words, uppercase_first
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.series import agreeing_columns

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.charts.chart import Chart
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.compare.intervals import key_of
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text

@@ -7,10 +7,9 @@ from typing import Any
 
 from analysis.report.cells import cell_table, marks_sentences, result_details, shared_facts
 from analysis.report.report import Report, ReportedResults, ReportSection, table_section
-from analysis.results.changes import contradiction
 from analysis.results.selection import IS_OURS
 from analysis.results.table import Field, RowFacts, Table
-from analysis.results.trust import GradeSummary, summarise_grades
+from analysis.results.trust import GradeSummary, contradiction, summarise_grades
 from runner.contract.record.record import Row
 from runner.contract.record.verdict import Doubt, Grade
 

@@ -13,9 +13,9 @@ from analysis.charts.durations import duration_charts
 from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
 from analysis.charts.scenarios import offline_curves, server_curves
 from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
-from analysis.compatibility.evidence import read_evidence
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
+from analysis.compatibility.verdicts import read_evidence
 from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
 from analysis.report.comparisons import comparison_table
 from analysis.report.report import (

@@ -84,12 +84,12 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
 
 
 def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
-    from orchestrator.commands.regress.cells import verdicts_by_metric
     from orchestrator.commands.regress.sentences import (
         accepted_lines,
         circumstance_lines,
         metric_answers,
         trust_lines,
+        verdicts_by_metric,
     )
 
     yield from metric_answers(answer, list(verdicts_by_metric(answer)))

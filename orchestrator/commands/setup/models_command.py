@@ -19,6 +19,7 @@ from orchestrator.commands.program.completion import (
 )
 from orchestrator.commands.program.program import ListingGroup, Program
 from orchestrator.commands.setup.models import ModelSheet, model_sheets
+from orchestrator.matrix.model_config import require_family, require_modality
 from orchestrator.screen.lines import print_data, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.options import Json, Wide
