@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.charts.chart import Chart
-from analysis.compare.intervals import key_of
 from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
@@ -128,7 +127,7 @@ class ReportedResults:
             if value.facts["result_id"] in grades
         ]
         completed = with_intervals(self.source, values, metric)
-        return tuple(completed[key_of(value)] for value in values)
+        return tuple(completed[value.key] for value in values)
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.source.arrow(sql).to_pylist()

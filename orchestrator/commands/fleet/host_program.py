@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 import runner
 from orchestrator.backends.catalogue import LauncherName, real_backends
-from orchestrator.backends.machine import ThisHost, host_facts, this_host, this_machine
+from orchestrator.backends.machine import host_facts, this_host, this_machine
+from orchestrator.backends.probes import ThisHost
 from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
 from orchestrator.fleet.messages import (
     Ended,

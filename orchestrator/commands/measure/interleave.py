@@ -225,7 +225,7 @@ def resume_interleaved(
 
     A pair that was cut in two is measured anew.
     """
-    import analysis.regress.pairing  # noqa: F401 - needs the extra `analysis`
+    import analysis.regress.verdicts  # noqa: F401 - needs the extra `analysis`
 
     version = folders.baseline.run.version
     images = version.images if version else ()

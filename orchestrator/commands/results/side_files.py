@@ -14,6 +14,7 @@ from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles.check import is_bundle
 from orchestrator.exchange.bundles.foreign import is_database
 from orchestrator.exchange.imports.document import Document, column_names, rows_of
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.exported import write_exported
 from orchestrator.store.query.export import is_part, partition_values
 from orchestrator.store.store import Store
@@ -51,7 +52,7 @@ def results_at(path: Path, *, scratch: bool) -> Iterator[tuple[Store, str | None
         if is_bundle(path) or is_database(path):
             _merge_records(path, database, scratch=scratch)
         elif _is_table(path):
-            write_exported(database, _read_table_file(path), path, scratch=scratch)
+            write_exported(database, _read_table_file(path), path, record_words, scratch=scratch)
             lacks = _ONE_VALUE.format(path.name)
         elif path.is_dir() or (_is_parquet(path) and _RECORDS_HAVE in _parquet_columns(path)):
             _merge_records(path, database, scratch=scratch)

@@ -28,14 +28,7 @@ from orchestrator.exchange.imports.measurement import (
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import (
-    Problem,
-    problems_in,
-    quote,
-    raise_problems,
-    read_source,
-    refuse_key,
-)
+from orchestrator.system.problems import Problem, problems_in, quote, raise_problems, read_source
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
