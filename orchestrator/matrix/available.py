@@ -1,7 +1,4 @@
-"""The word `available` in the place of a backend: those of this machine, each with its own lists.
-
-A file names its backends, so that its cells are the same on every machine; `bench` may ask.
-"""
+"""The word `available` of `bench`: the backends of this machine, each with its own lists."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,9 +48,8 @@ def with_available(
 ) -> tuple[dict[str, Any], list[str]]:
     """The matrix with the machine's backends in place of the word, and sentences about the choice.
 
-    A backend has the precisions and batch sizes of its row in the catalogue where the matrix names
-    none, as far as a runtime supports them. Of runtimes that are named it has those that it can
-    execute; one that can execute none is left out.
+    A backend has the lists of its row in the catalogue where the matrix names none, and the
+    runtimes that it can execute; one that can execute none is left out.
     """
     axes: Mapping[AxisName, Any] = data["axes"]
     lists = {backend: _lists(backend, axes) for backend in here.backends}

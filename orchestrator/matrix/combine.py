@@ -12,10 +12,8 @@ AxisValue = str | int | float
 class Combiner(Generic[_Key]):
     """The combinations of products, less the excluded ones, with the included values.
 
-    `exclude` drops combinations that have all the values of an entry. `include` adds an entry's
-    values to those whose original values it doesn't change; an entry that fits none becomes a
-    combination of its own, behind the others. Entries are looked up by value, so the time grows
-    with combinations, not with entries.
+    An included entry that fits no combination is one of its own, behind the others. Entries are
+    looked up by value, so the time grows with combinations, not with entries.
     """
 
     def __init__(

@@ -40,10 +40,7 @@ Lists = dict[AxisName, tuple[AxisValue, ...]]
 
 
 def override(source: Source, overrides: Sequence[str]) -> Source:
-    """The source with each `dotted.path=value` in place; a later one wins.
-
-    A value is read as YAML; under `axes`, commas separate the values of a list.
-    """
+    """The source with each `dotted.path=value` in place; commas separate the values of an axis."""
     data, options = source.data, dict(source.options)
     for text in overrides:
         option = f"--set {text}"

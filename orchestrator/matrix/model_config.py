@@ -1,7 +1,4 @@
-"""Facts that follow from a model's configuration, so that nobody needs to write them down.
-
-Its head is the class that its weights were saved from, and what follows from its name.
-"""
+"""Facts that follow from a model's configuration, so that nobody needs to write them down."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
@@ -128,10 +125,7 @@ def _two_parts(config: Config, given: Config) -> bool:
 
 
 def _head_of(config: Config, modality: Modality, given: Config) -> tuple[str, str | None]:
-    """The class that builds the model, and its task in Hugging Face's words if it has a usual one.
-
-    It is the entry's own architecture, or that of the class which the weights were saved from.
-    """
+    """The class that builds the model, as given or of the original, and its usual task."""
     if architecture := given.get("architecture"):
         tasks = dict([*_ENDINGS.values(), *_WRITES.values()])
         return architecture, given.get("task") or tasks.get(architecture)

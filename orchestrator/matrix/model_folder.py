@@ -34,10 +34,7 @@ _NAME_LENGTH = 100
 
 
 def read_folder(folder: Path, weights: Weights | None = None) -> Config:
-    """Facts from a folder's files: configuration, and path, revision and number of its weights.
-
-    Without `weights`, the parameters are those that lie there, else random ones.
-    """
+    """Facts from a folder's files; without `weights` those that lie there, else random ones."""
     try:
         return _facts(folder, weights)
     except (OSError, ValueError, DamagedFile) as error:

@@ -21,10 +21,9 @@ MatrixData = dict[str, Any]
 
 
 def cells_document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:
-    """The document of a matrix with these cells alone, measured and limited as another has it.
+    """The document of a matrix with these cells alone, measured and limited as `source` has it.
 
-    `source` is the document of the other one, with overrides in place. The new one lies in
-    `folder`, from which it names folders and files of models; without one, from the root.
+    It lies in `folder`, from which it names folders and files; without one, from the root.
     """
     references = _References(known_names(source)[0], source.folder, folder)
     entries = [_entry(cell, references.word(cell.model)) for cell in cells]
@@ -94,10 +93,7 @@ class _References:
         return self._moved(word) if models == 1 else model
 
     def files(self, models: Iterable[str]) -> list[str]:
-        """The files that bring several models, of which these are some.
-
-        They are named where they make no cell: in the lists of a backend that no cell has.
-        """
+        """The files that bring several of these models, for a backend that makes no cell."""
         brought = (self._groups.get(model, ("", 0)) for model in models)
         return list(dict.fromkeys(self._moved(word) for word, count in brought if count > 1))
 

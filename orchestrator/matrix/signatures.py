@@ -1,8 +1,6 @@
-"""Signatures of models: the tensors of one query and of training, as their configuration has them.
+"""The tensors that models take in a query and in training, as their configuration has them.
 
-They are those of the catalogue's models, with the sizes of the configuration at hand. How many
-tokens an image in a prompt becomes is arithmetic of `runner.contract.models.sizes`, which reads
-the same keys; what it needs is checked here.
+Tokens of an image in a prompt are arithmetic of `runner.contract.models.sizes`.
 """
 
 import re

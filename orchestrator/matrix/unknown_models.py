@@ -1,7 +1,6 @@
-"""Sentences about what is no model, or no type of models: a guess first, else what to do about it.
+"""Sentences about names that are no models or types of them: a guess, else what to do.
 
-Types are those of the transformers that images pin. Their list is data, since the host that plans
-need not have transformers installed; `python -m tools.model_types` writes it.
+The types are those of the transformers that images pin: `python -m tools.model_types` lists them.
 """
 
 import json

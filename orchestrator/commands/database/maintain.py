@@ -166,7 +166,9 @@ def maintain_results(
             done += work.compact(runs if dry_run else (), dry_run=dry_run)
         if not dry_run:
             vacuumed, *_ = [vacuum(work.database) for work in works]
-    bisections = folder and KeptBisections(len(run_folders(folder)), tree_size(folder))
+    bisections = None
+    if folder:
+        bisections = KeptBisections(len(run_folders(folder)), tree_size(folder))
     return MaintenanceReport(
         dropped=bool(runs) and not dry_run,
         runs=tuple(item for item in done if isinstance(item, RunToDelete)),

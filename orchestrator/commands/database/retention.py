@@ -1,7 +1,4 @@
-"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses.
-
-Runs of bisections lie in a folder and a database of their own, beside those of the others.
-"""
+"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses."""
 
 import re
 import shutil
@@ -178,10 +175,7 @@ def remove_stale_files(
 
 
 def _old(folder: Path, pattern: re.Pattern[str], producer: Producer) -> Iterator[Path]:
-    """Artifacts whose names the present code does not give, whichever launcher launches its jobs.
-
-    A graph is a folder, any other artifact a file.
-    """
+    """Artifacts, folders of graphs or files, whose names no launcher gives any more."""
     kinds = {launcher.needs_images for launcher in LAUNCHERS.values()}
     makers = [versions_of(producer, in_images=in_images) for in_images in kinds]
     for path in _entries(folder):

@@ -19,11 +19,14 @@ from orchestrator.system.text import format_size, plural
 
 _SIZE = Field("size", essential=True, right=True)
 _ON_DISK = replace(_SIZE, heading="on disk")
-_RUN_COLUMNS = (*wrapping("run"), "started", "verdicts", _ON_DISK)
-_SNAPSHOT_COLUMNS = (*wrapping("snapshot"), "taken", "runs", "results", _SIZE, "commit")
-_FINDING_COLUMNS: tuple[str | Field, ...] = (
-    *(*wrapping("check"), "severity"),
-    *(*wrapping("source"), "rows"),
+_Columns = tuple[str | Field, ...]
+_RUN_COLUMNS: _Columns = (*wrapping("run"), "started", "verdicts", _ON_DISK)
+_SNAPSHOT_COLUMNS: _Columns = (*wrapping("snapshot"), "taken", "runs", "results", _SIZE, "commit")
+_FINDING_COLUMNS: _Columns = (
+    *wrapping("check"),
+    "severity",
+    *wrapping("source"),
+    "rows",
     *wrapping("what to do"),
 )
 _COMMIT_DIGITS = 12
@@ -53,10 +56,7 @@ def print_maintained(report: MaintenanceReport, *, as_json: bool) -> None:
     if report.runs:
         _print_runs(report)
     for run in report.compact:
-        before = (
-            f"{run.compaction.files} record files of {format_size(run.compaction.bytes_before)}"
-        )
-        after = run.compaction.bytes_after
+        before, after = run.compaction.bytes_before, run.compaction.bytes_after
         result = "would become one" if after is None else f"are now {format_size(after)}"
         files = f"{run.compaction.files} record files of {format_size(before)}"
         print_line(f"{run.run_id}: {files} {result}")

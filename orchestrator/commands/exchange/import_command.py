@@ -161,10 +161,7 @@ def print_import(
     *,
     as_json: bool,
 ) -> None:
-    """Print every file with its outcome, and what the database took, or would take in a dry run.
-
-    Files are deleted while `removals` is iterated, so each deletion is printed as it happens.
-    """
+    """Print every file with its outcome; files are deleted while `removals` is iterated."""
     if as_json:
         print_data(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return

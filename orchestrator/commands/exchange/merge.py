@@ -80,10 +80,8 @@ def merge_paths(
 ) -> MergeReport:
     """Merge run folders, folders of them, bare folders of records, records, bundles and databases.
 
-    What `merge_run` says of damaged records holds in every run folder. All paths, bundles and
-    databases are checked before anything is merged. Only run folders beside the database may
-    replace measurements of ours, or describe a run anew. `untouched`: nothing may be renamed or
-    written in folders of runs.
+    All paths are checked before anything is merged. Only run folders beside the database may
+    replace measurements of ours. `untouched`: nothing is renamed or written in folders of runs.
     """
     named, total = list(paths), MergeReport()
     for path in named:
@@ -123,10 +121,7 @@ def _as_bundle(path: Path, database: Path) -> AbstractContextManager[Bundle] | N
 
 
 def merge_results(results: Path, database: Path, store: Store) -> MergeReport:
-    """Merge all that files tell of a database: run folders, imports, and what is kept beside it.
-
-    The store that takes all of them holds no record yet.
-    """
+    """Merge all that files tell of a database into an empty store: runs, imports, kept records."""
     total = MergeReport()
     for path in run_folders(results):
         total += _merge_run_folder(path, store, is_beside=True)
@@ -184,10 +179,7 @@ def _described_in(files: Sequence[Path], store: Store) -> list[Run]:
 
 
 def _survey(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The run folders below, and the record files that belong to none of them.
-
-    What jobs left where artifacts are made is no record of anything.
-    """
+    """The run folders below, and the record files of none of them; artifacts hold no records."""
     runs, loose = list[Path](), list[Path]()
     for parent, folders, names in os.walk(folder):
         if RUN_FILE in names:

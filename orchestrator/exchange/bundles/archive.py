@@ -1,7 +1,4 @@
-"""Bundles as zip archives: members, manifest, and the bytes of both.
-
-The same members give the same bytes, and none is read before it is checked.
-"""
+"""Bundles as zip archives: the same members give the same bytes; all are checked before reading."""
 
 import hashlib
 import os
@@ -45,10 +42,7 @@ BUNDLE_VERSION = 1
 
 
 class Member(StrEnum):
-    """Names of the members that every bundle has.
-
-    Beside them, it has `matrices/<run_id>.yaml`, the matrix of a run as text.
-    """
+    """Members that every bundle has, beside `matrices/<run_id>.yaml`, the matrix of a run."""
 
     MANIFEST = "manifest.json"
     SUMS = "SHA256SUMS"

@@ -122,11 +122,9 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
 
 
 def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeReport:
-    """Merge a bundle's records, and its descriptions of runs unless the database has one.
+    """Merge what the database lacks of a bundle's records and descriptions of runs.
 
-    What is taken is kept beside the database, unless that is one for a while.
-    Records that no measurement can have given are left out and reported, and so are newer
-    measurements of what was measured.
+    Records that no measurement can have given are left out and reported, as are newer measurements.
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())

@@ -1,8 +1,6 @@
-"""Databases of others as bundles: a child process with limits reads one and writes a bundle of it.
+"""Databases of others: a child process with limits writes a bundle of one, which is then checked.
 
-What a bundle may be is checked before anything is merged, and so are its rows: a database gets by
-no check that a bundle does not. A file that makes DuckDB crash, fill the memory or never end costs
-the child.
+A file that makes DuckDB crash, fill the memory or never end costs the child.
 """
 
 import json

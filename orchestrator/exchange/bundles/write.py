@@ -53,10 +53,7 @@ class WrittenBundle:
 def write_bundle(
     database: Path, runs: Sequence[str], output: Path, *, force: bool
 ) -> WrittenBundle:
-    """Write these runs (`last` is the newest) or all of them into one archive, atomically.
-
-    The same content gives the same bytes. `force` allows to replace a file.
-    """
+    """Write these runs (`last` is the newest) or all; the same content gives the same bytes."""
     require_no_stream(_OPTION, output)
     require_free(_OPTION, output, force=force, database=database)
     with (

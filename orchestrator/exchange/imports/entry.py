@@ -62,10 +62,7 @@ class ReadableEntry(Protocol):
         """The entry's JSON pointer, or its line."""
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds.
-
-        SkipEntry if a value cannot be read; without a reason if it holds no measured value.
-        """
+        """The measurement or failure; SkipEntry if a value is wrong, or nothing was measured."""
 
 
 def gather(entries: Iterable[ReadableEntry], nothing: str) -> Reading:
@@ -109,10 +106,7 @@ _MEANINGS: dict[Status, str] = {
 
 
 class FileEntry:
-    """Collects values under the names that the file gives them, for one measurement.
-
-    `fault` is the reason, with the location, why the entry is unreadable as a whole.
-    """
+    """Collects values under the names of the file; `fault` says why it is unreadable as a whole."""
 
     def __init__(self, location: str, fault: str | None = None) -> None:
         self.location = location

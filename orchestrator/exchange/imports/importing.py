@@ -130,10 +130,7 @@ def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportRep
 def import_files(
     outcomes: Iterable[FileOutcome], results: Path, database: Path, command: str
 ) -> ImportReport:
-    """Write the records beside ours, and merge them; importing twice adds nothing.
-
-    The records are on disk before the merge starts, so the next import finishes an interrupted one.
-    """
+    """Write the records beside ours, then merge them; the next import finishes an interrupted one."""
     with_records = [outcome for outcome in outcomes if outcome.kind == "records"]
     if not with_records:
         return ImportReport({}, MergeReport())
@@ -228,10 +225,8 @@ def remove_sources(
 ) -> Iterator[Removal]:
     """Delete each file whose every record the database holds; yields the result for each.
 
-    Just before it goes, a file is read again: its hash must be the one that was imported, and its
-    records, by count and by hash, those that the database holds of it. Without a database nothing
-    is deleted: the results are those once it holds the records. `roots` are the paths that the
-    user named; `older_than_s` is the least age of a file since its last change.
+    Just before it goes, a file and its records are compared with the database once more. Without a
+    database nothing is deleted. `roots` are the paths that the user named.
     """
     held = {} if database is None else _held(outcomes, database)
     for outcome in outcomes:

@@ -76,8 +76,7 @@ _LONGEST_NULL_WORD = max(map(len, _NULL_WORDS))
 class ImportedMeasurement(Frozen):
     """One measurement or failure in base units, by our columns; null if the file lacks it.
 
-    Nothing is derived: no throughput from a latency, no median from a mean, no precision from a
-    habit. Numbers whose unit the file does not make clear go into `details`, not into a column.
+    Nothing is derived, and numbers whose unit is not clear go into `details`.
     """
 
     location: str
@@ -179,10 +178,7 @@ def dimension_of(column: str) -> str:
 
 
 def quantity(value: object, unit: str | None, dimension: str) -> int | float | None:
-    """Convert a value to its dimension's base unit (the default unit); None for a null.
-
-    The result is an integer where it is one; bytes and nanoseconds are rounded.
-    """
+    """Convert a value to the base unit, rounded for bytes and nanoseconds; None for a null."""
     if is_null(value):
         return None
     units = UNITS[dimension]

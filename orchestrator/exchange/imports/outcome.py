@@ -58,10 +58,7 @@ class FileOutcome:
 def read_files(
     files: Iterable[Path], formats: Sequence[Format], named: Collection[Path] = ()
 ) -> tuple[FileOutcome, ...]:
-    """Read each file; of those with the same records, the first has them.
-
-    Those that the user named may be links; what a folder holds may not.
-    """
+    """Read each file; the first of equal ones has the records, and named ones may be links."""
     first: dict[str, Path] = {}
     outcomes = []
     for file in files:

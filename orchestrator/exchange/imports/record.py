@@ -1,8 +1,6 @@
 """Records of imports, with their origin and no proof: rows, their hashes, and files.
 
-A file of a few rows is mostly the names of its columns. So `database compact` packs imports
-together in `imports/packed.parquet`, with their runs in the file's metadata. Whoever changes or
-drops one import takes it out first, into a file of its own.
+`database compact` packs them in one file, from which one is taken out before it is changed.
 """
 
 import hashlib
@@ -154,10 +152,7 @@ def same_contents(one: RowContents, other: RowContents) -> bool:
 
 
 def is_less_informative(one: RowContents, other: RowContents) -> bool:
-    """True if the files have different names, and the first says no more than the second.
-
-    For duplicate files, the reading under the more informative name is kept.
-    """
+    """True if the first says no more than the second, under another file name: that is kept."""
     both = (one.values(), other.values())
     files, other_files = ({content.file for content in contents} for contents in both)
     length, other_length = (sum(content.length for content in contents) for contents in both)
@@ -245,10 +240,7 @@ def packed_runs(path: Path) -> list[Run]:
 
 
 def pack(results: Path, *, dry_run: bool = False) -> Compaction | None:
-    """Pack all imports together; None if there is nothing to pack.
-
-    The single files go once the packed one has been read back and says the same.
-    """
+    """Pack all imports together, and read the file back before the single ones go."""
     packed = packed_path(results)
     paths = sorted(path for path in packed.parent.glob("[!.]*.parquet") if path.is_file())
     described = {path: read_runs([path]) for path in paths if path != packed}

@@ -1,8 +1,4 @@
-"""Simulation marks: values of a file that say that no device made its numbers.
-
-In doubt a mark counts: a row that is marked wrongly is missing from a view, a row that lacks its
-mark makes the view false.
-"""
+"""Values of a file that say that no device made its numbers; in doubt a mark counts."""
 
 import re
 from collections.abc import Collection, Iterator

@@ -1,8 +1,4 @@
-"""Results of the page for one's own device, see `orchestrator browser serve`.
-
-They come from a browser that anybody may hold, so they are another source's: imported, and never
-proven. Durations are the page's own, in milliseconds.
-"""
+"""Results of the page of `orchestrator browser serve`, from anybody's browser: never proven."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

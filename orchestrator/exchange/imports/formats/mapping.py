@@ -30,7 +30,7 @@ from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, problems_in, quote, raise_problems, read_source
 from runner.contract.cell import Frozen
-from runner.contract.errors import DamagedFile, refuse_unknown, suggest
+from runner.contract.errors import DamagedFile, refuse_key, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
 
 _HINT = (

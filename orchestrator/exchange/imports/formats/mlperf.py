@@ -1,9 +1,7 @@
 """MLPerf inference's `mlperf_log_summary.txt`, as its loadgen writes it.
 
-A summary names a system under test, no model: only the path of a submission has it,
-`<system>/<model>/<scenario>/performance/run_1/`; otherwise it is `unknown`. A result that
-loadgen calls INVALID has the status `failed`, with the conditions that were not satisfied as its
-reason: by MLPerf's own rules its numbers do not count.
+The path of a submission alone names the model: `<system>/<model>/<scenario>/performance/run_1/`.
+By MLPerf's own rules, the numbers of a result that is INVALID do not count: it is a failure.
 """
 
 import re

@@ -158,10 +158,7 @@ def _entries(run: _Run) -> Iterator[FileEntry]:
 
 
 def _measurements_in(report: JsonTree) -> Iterator[tuple[str, str, JsonTree]]:
-    """The subject of each measurement, its most informative target, and all that it has.
-
-    The subject is `generation`, `load` or the target itself.
-    """
+    """Each measurement: its subject, its most informative target, and all of its targets."""
     filled = [name for name, target in report.items() if _is_target(target) and _is_filled(target)]
     around = {name: report[name] for name in report if name not in filled or _is_around(name)}
     generation = {name: report[name] for name in _GENERATION if name in filled}

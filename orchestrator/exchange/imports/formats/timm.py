@@ -1,7 +1,6 @@
 """timm's results: what `benchmark.py` of pytorch-image-models writes as CSV or JSON.
 
-A row holds one model, under columns that start with `infer_`, `train_` or both. `step_time` is
-milliseconds for one batch, the mean of all steps; `param_count` is millions, rounded by the source.
+`step_time` is milliseconds for one batch, the mean of all steps; `param_count` is millions.
 """
 
 import re

@@ -76,10 +76,7 @@ class Node:
 
 
 class JsonObject:
-    """A JSON object that remembers which of its values became columns.
-
-    What is read from `value` stays in the details; what the methods take does not.
-    """
+    """A JSON object: what its methods take becomes columns, the rest of its value details."""
 
     def __init__(self, value: Any, location: str) -> None:
         if not isinstance(value, dict):
@@ -249,10 +246,7 @@ def build_measurement(
     fields: dict[str, Any],
     marks: tuple[str, ...] | None = None,
 ) -> ImportedMeasurement:
-    """Build a measurement: the entry's own columns override the context's; the rest is details.
-
-    Its marks are those of its value, unless others are given.
-    """
+    """Build a measurement: the entry's columns override the context's, these marks its own."""
     measured = build_outcome(entry, context, {"status": "ok", **fields}, marks)
     if measured.status == "ok" and all(getattr(measured, name) is None for name in MEASURED):
         raise SkipEntry

@@ -303,10 +303,7 @@ def _suite_nodes(value: dict[str, Any]) -> Iterator[Node]:
 
 
 def _distinct_checks(sections: Any) -> Iterator[tuple[str, Any, list[str]]]:
-    """Each section once, with the locations of its copies.
-
-    Where a check left no result of its own, the suite took the latest one that it found.
-    """
+    """Each section once, with its copies: a check without a result took the latest one."""
     items = _items(sections)
     for index, (name, section) in enumerate(items):
         if any(section == earlier for _, earlier in items[:index]):
