@@ -10,7 +10,7 @@ from analysis.results.row import ResultRow
 from orchestrator.commands.measure.verify.verification import Verification, VerifiedCell
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.store.query.results import Measurement
-from orchestrator.store.query.stale import Stale
+from orchestrator.store.query.state import Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

@@ -75,7 +75,7 @@ def require_matrix_output(output: Path, form: str | None, *, force: bool, databa
 
 def save_predictions(answer: PredictedCells, form: str, output: Path) -> PredictedMatrix:
     """Write predictions into a file of this format, whole or not at all."""
-    from orchestrator.store.query.ask import Answer
+    from orchestrator.store.query.answer import Answer
     from orchestrator.store.query.formats import save_answer
 
     table = _table(answer)

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.store.query.ask import Answer, asking
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import asking
 from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
 from orchestrator.store.schema.mode_views import GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier

@@ -16,7 +16,7 @@ from duckdb.sqltypes import DuckDBPyType
 from pyarrow import types
 
 from orchestrator.screen.markdown import markdown_row, markdown_text
-from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import output_file
 

@@ -15,7 +15,7 @@ from orchestrator.exchange.bundles.check import CheckedBundle
 from orchestrator.exchange.bundles.manifest import BundleCounts
 from orchestrator.exchange.bundles.write import WrittenBundle
 from orchestrator.screen.streams import require_printable
-from orchestrator.store.query.ask import Answer, ShownAnswer
+from orchestrator.store.query.answer import Answer, ShownAnswer
 from orchestrator.store.query.export import ExportedTopic, ExportOptions
 from orchestrator.store.query.formats import WRITERS
 from tests.orchestrator.conftest import Screen
