@@ -172,7 +172,6 @@ class _Question:
 
 
 def require_question(connection: DuckDBPyConnection, sql: str) -> None:
-    """Insist that this is one statement that only asks."""
     statements = connection.extract_statements(sql)
     if len(statements) > 1:
         raise UsageError(f"{FAILED}: these are {len(statements)} statements", hint=_HINT)

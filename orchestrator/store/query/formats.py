@@ -70,7 +70,6 @@ def json_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def json_values(column: pa.Array) -> list[Any]:
-    """A column's values, likewise."""
     type_ = column.type
     if types.is_dictionary(type_):
         return json_values(column.dictionary_decode())
