@@ -41,13 +41,6 @@ def test_rows_are_counted_in_every_table(database: Path, results: Path, save: Sa
     assert rows["raw_benchmark_data"] == rows["hardware_info"] == rows["benchmark_runs"] == 1
 
 
-def test_an_empty_database_covers_nothing(database: Path, results: Path) -> None:
-    empty = coverage_of(database, results)
-    assert empty.verdicts == ()
-    assert empty.covered == ()
-    assert not any(empty.rows.values())
-
-
 def test_verdicts_are_told_by_source_ours_first(database: Path, results: Path, save: Save) -> None:
     save(a_record(), a_record(batch_size=2), a_failure("lost", "gone", batch_size=4))
     save_as("aaa", results / "b.parquet", a_record(run_id="b", proof="none"), simulated=True)
@@ -128,11 +121,6 @@ def test_the_database_counts_with_its_log_and_its_record_files_wherever_they_lie
         (deep / name).write_bytes(b"does not count")
     assert size_on_disk(database, results, {"run", "imported"}) == Size(6, 3, 9)
     assert size_on_disk(database, results, ()) == Size(6, 0, 0)
-
-
-def test_what_is_not_there_takes_nothing(tmp_path: Path) -> None:
-    nothing = tmp_path / "nothing"
-    assert size_on_disk(nothing, nothing, {"run"}) == Size(0, 0, 0)
 
 
 LATER = RECORDED_AT + timedelta(days=1)
