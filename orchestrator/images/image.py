@@ -148,7 +148,6 @@ def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
 
 
 def image_repository(reference: str) -> str:
-    """The name of an image without its tag and its digest."""
     named = reference.partition("@")[0]
     path, _, last = named.rpartition("/")
     name = last.partition(":")[0]

@@ -102,7 +102,6 @@ class LocalImages:
         )
 
     def build(self, backend: Backend) -> Image:
-        """Build the backend's image from the checkout. The log goes to a file of its own."""
         name = image_name(backend)
         source = self._settings.source(name)
         if source is None:
@@ -144,7 +143,6 @@ class LocalImages:
         return self._require(name)
 
     def save(self, backend: Backend, path: Path) -> Image:
-        """Write the backend's image into a file, whole or not at all."""
         image = self._verified(self._require(image_name(backend)))
         no_room = "see that there is room for it, or name another file"
         hint = "`orchestrator images list` shows its state"

@@ -67,5 +67,4 @@ RELEASES = TypeAdapter(dict[str, Release])
 
 
 def read_lock(file: Path = LOCK_FILE) -> Lock:
-    """The releases whose images this version of AccelMatrix knows."""
     return RELEASES.validate_json(file.read_bytes())

@@ -177,7 +177,6 @@ def machine_id_hash(machine_id: Path = MACHINE_ID) -> str:
 
 
 def ignored_options(requested: Mapping[str, Any], actual: Mapping[str, Any]) -> list[str]:
-    """The names in `requested` whose values the engine did not take over."""
     return [name for name, value in requested.items() if not _holds(value, actual.get(name))]
 
 

@@ -53,7 +53,6 @@ class Diagnosis:
     """The things that were looked at, one by one."""
 
     def data(self) -> dict[str, Any]:
-        """The diagnosis as `doctor --json` prints it."""
         checks = [
             {
                 "what": check.kind,

@@ -98,7 +98,6 @@ class DockerLauncher(LocalLauncher):
                     remove(self._client, name)
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Remove the containers that this machine's crashed orchestrators left on these devices."""
         removed = 0
         with engine_errors("leftover containers cannot be removed"):
             ours = {"label": f"{HOST_LABEL}={self._host}"}

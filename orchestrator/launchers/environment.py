@@ -1,4 +1,4 @@
-"""What a runner gets of this machine: the CPUs of a job, and variables."""
+"""The CPUs and the variables of a runner."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping

@@ -22,9 +22,8 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import create, open_current
 from orchestrator.store.query import results
-from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
-from orchestrator.store.query.stale import Installation, Stale, stale
+from orchestrator.store.query.state import Coverage, Installation, Stale, coverage, stale
 from orchestrator.system.files import REMEDY
 from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import StoreError

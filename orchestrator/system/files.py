@@ -100,7 +100,6 @@ def is_disk(path: Path) -> bool:
 
 
 def require_no_stream(option: str, path: Path) -> None:
-    """Refuse an output that cannot be written under another name first."""
     if is_stream(path):
         raise UsageError(
             f"{option} {path}: is a stream; a file or folder on disk is needed",

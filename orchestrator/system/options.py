@@ -38,7 +38,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
 
 def choice(values: Any, name: str, *, help: str) -> Any:  # noqa: A002 -- as typer calls it
-    """An option that takes one of the values of a `Literal`."""
     words = get_args(values)
     return typer.Option(name, metavar="|".join(words), help=help, parser=_one_of(words))
 
@@ -91,7 +90,6 @@ bytes_parser = parser_of(parse_size)
 
 
 def asked_format(form: str | None, *, as_json: bool) -> str | None:
-    """The format that `--format` and `--json` ask for, if any."""
     if as_json and form not in {None, "json"}:
         raise UsageError(
             f"--json and --format {form} contradict each other", hint="give one of them"

@@ -10,7 +10,7 @@ from analysis.results.trust import Neighbour
 from orchestrator.commands.measure.verification import Verification, VerifiedCell
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.store.query.results import Measurement
-from orchestrator.store.query.stale import Stale
+from orchestrator.store.query.state import Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

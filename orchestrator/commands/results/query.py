@@ -38,7 +38,7 @@ from orchestrator.system.text import escape_control, parse_duration
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.store.query.ask import Answer, ShownAnswer
+    from orchestrator.store.query.answer import Answer, ShownAnswer
 
 _TABLE = "table"
 _UNCOUNTED = 2

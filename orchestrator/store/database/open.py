@@ -74,7 +74,6 @@ def require_schema(schema: int, path: Path) -> None:
 
 
 def rebuild_hint(path: Path) -> str:
-    """The command that makes this database anew."""
     command = shlex.join(["orchestrator", "database", "rebuild", *database_option(path)])
     return f"`{command}` makes it anew from its record files"
 

@@ -67,7 +67,6 @@ def withdraw_changes(
 
 
 def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
-    """Keep the digest of the predictor that was trained on a database."""
     with _changing(path, wait_s, "its predictor was not noted") as connection:
         connection.execute("UPDATE schema_version SET predictor_sha256 = ?", [sha256])
 

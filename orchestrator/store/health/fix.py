@@ -77,7 +77,6 @@ class Validation:
 
     @property
     def errors(self) -> frozenset[str]:
-        """The checks that found errors."""
         return errors_in(self.findings)
 
 
@@ -88,7 +87,6 @@ def errors_in(findings: Iterable[Finding]) -> frozenset[str]:
 def validate_database(
     path: Path, *, now: datetime | None = None, wait_s: float = WAIT_S
 ) -> Validation:
-    """Find everything that is wrong with a database, and change nothing."""
     require_database(path)
     return _validated(path, now or datetime.now(UTC), wait_s, read_only=True)
 

@@ -49,7 +49,6 @@ class Finding:
 
 
 def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
-    """Everything that is wrong, or worth knowing; in the order of the checks."""
     define_conditions(connection, now)
     define_sentences(connection)
     altered = schema_differences(connection)

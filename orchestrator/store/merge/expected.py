@@ -55,7 +55,6 @@ class ExpectedRecords:
 
     @property
     def table(self) -> pa.Table:
-        """One row a cell."""
         rows = [
             {
                 "filename": str(path),

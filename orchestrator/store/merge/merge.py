@@ -265,7 +265,6 @@ def incoming_in(table: str) -> str:
 
 
 def insert_records(connection: DuckDBPyConnection, records: str, words: WriteWords) -> None:
-    """Write these records, which FROM takes, into the tables."""
     with _worded(connection, records, words) as worded:
         for table, rows in (
             (RESULTS, f"{records} LEFT JOIN {worded} USING (result_id)"),

@@ -62,7 +62,6 @@ class MergeReport:
 
     @property
     def faults(self) -> str:
-        """Everything that keeps it from being complete."""
         return "; ".join(message for message, _ in self._faults())
 
     def require_complete(self) -> None:

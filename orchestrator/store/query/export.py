@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.store.query.ask import Answer, asking
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import asking
 from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
 from orchestrator.store.schema.mode_views import GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier
@@ -45,7 +46,6 @@ def partition_values(path: Path) -> dict[str, str | None]:
 
 
 def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
-    """Insist that folders can be named after these columns, and that some are left."""
     for name in by:
         if name not in schema.names:
             raise UsageError.unknown(
@@ -185,7 +185,6 @@ class ExportedTopic:
 
 
 def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
-    """Write a topic's rows into a file, or a folder of partitions, whole or not at all."""
     if options.topic is None or options.output is None:
         example = options.topic or "performance"
         raise UsageError(

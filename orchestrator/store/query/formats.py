@@ -16,7 +16,7 @@ from duckdb.sqltypes import DuckDBPyType
 from pyarrow import types
 
 from orchestrator.screen.sheet import markdown_row, markdown_text
-from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import output_file
 
@@ -70,7 +70,6 @@ def json_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def json_values(column: pa.Array) -> list[Any]:
-    """A column's values, likewise."""
     type_ = column.type
     if types.is_dictionary(type_):
         return json_values(column.dictionary_decode())

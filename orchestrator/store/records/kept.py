@@ -72,7 +72,6 @@ def runs_in(path: Path) -> list[Run]:
 
 
 def run_ids_in(path: Path) -> frozenset[str]:
-    """The ids of the runs whose records or descriptions a file holds."""
     described = (run.run_id for run in runs_in(path))
     try:
         return frozenset({*described, *read_table(path, ["run_id"])["run_id"].to_pylist()})
@@ -146,7 +145,6 @@ def keep_decisions(connection: DuckDBPyConnection, database: Path) -> None:
 
 
 def restore_decisions(connection: DuckDBPyConnection, database: Path) -> None:
-    """Fill the tables of a new database with what the owner of this one decided."""
     for table in KEPT_HERE:
         path = _decisions_path(database, table)
         if not path.exists():

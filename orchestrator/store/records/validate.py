@@ -56,7 +56,6 @@ def read_record(path: Path) -> Record:
 
 
 def read_validated(path: Path) -> pa.Table:
-    """The rows of a record file that can be merged."""
     table = read_records(path)
     has_schema = "schema_version" in table.column_names
     schemas = table["schema_version"].to_pylist() if has_schema else [None]
@@ -96,7 +95,6 @@ def require_whole(table: pa.Table) -> None:
 
 
 def require_columns(schema: pa.Schema) -> None:
-    """Insist on the columns of records."""
     with _unreadable_as_damaged():
         if fault := _column_fault(schema):
             raise DamagedFile(one_line(fault))

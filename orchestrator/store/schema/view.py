@@ -74,7 +74,7 @@ _SEEN = (
 
 
 def joined_results(rows: str = RESULTS.name) -> str:
-    """Results with their machine and software, under the names that `result_columns` uses."""
+    """Results with their machine and software, under the names that `columns` uses."""
     return (
         f"{rows} r LEFT JOIN {_MACHINES} h USING (hardware_id)"
         f" LEFT JOIN environments e USING (environment_id)"

@@ -1,7 +1,6 @@
 """Images of one engine: found, built, listed and removed."""
 
 import io
-import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,18 +65,6 @@ def test_an_image_that_is_gone_is_not_replaced_by_another(
     with raises_words(ImageError, match="no image with the digest sha256:000") as caught:
         workshop.images().exactly(reference, "sha256:" + "0" * 64)
     assert hint in str(error_hint(caught.value))
-
-
-@pytest.mark.nightly
-def test_the_build_is_reported_and_logged(workshop: Workshop) -> None:
-    workshop.images().build("cpu")
-    log = (workshop.settings.logs / "build-cpu.log").read_text().splitlines()
-    steps = [line for line in log if line.startswith("Step ")]
-    assert len(workshop.lines) == len(steps) < len(log)
-    assert any(
-        re.fullmatch(r"building cpu: step \d+/\d+, COPY runner .*, \d+s", line)
-        for line in workshop.lines
-    )
 
 
 def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
@@ -188,13 +175,6 @@ def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
     done = pruned(workshop, everything=True)
     assert set(done.removed) == {old.reference, image.reference}
     assert workshop.images().find("cpu") is None
-
-
-@pytest.mark.nightly
-def test_the_same_version_under_a_registry_stays(workshop: Workshop) -> None:
-    image = workshop.images(registry="registry.example/team").build("cpu")
-    assert pruned(workshop) == PrunedImages((), ())
-    assert pruned(workshop, everything=True).removed == (image.reference,)
 
 
 def test_images_that_others_built_upon_ours_stay(workshop: Workshop) -> None:

@@ -116,13 +116,6 @@ def test_a_job_leaves_nothing_that_acts_as_its_owner_and_reads_what_it_is_given(
         assert (bench.out / "shell").stat().st_mode & 0o7777 == 0o755
 
 
-def test_no_line_is_lost_and_all_come_in_order(bench: Bench) -> None:
-    script = "import sys\nfor n in range(20000): sys.stdout.write(f'{n}\\n')"
-    lines, end = bench.run(script)
-    assert lines == [str(number) for number in range(20000)]
-    assert end.code == 0
-
-
 @pytest.mark.parametrize("action", ["kill", "remove_container"])
 def test_a_container_ended_from_outside(bench: Bench, action: str) -> None:
     with bench.launch(HANG) as execution:
@@ -158,15 +151,6 @@ def test_a_device_node_is_there_or_its_backend_is_unavailable(bench: Bench) -> N
         with raises_words(Unavailable, match="refuses a container for backend rocm"):
             bench.launcher.launch(task).__enter__()
     assert bench.containers() == []
-
-
-def test_prepare_tells_what_jobs_execute_in(bench: Bench, script_image: str) -> None:
-    provenance = bench.launcher.prepare("fake")
-    assert provenance.launcher == "docker"
-    assert provenance.image == "accelmatrix-trial:1"
-    assert provenance.image_digest == script_image
-    assert provenance.image_labels == {"label": "value"}
-    assert provenance.orchestrator_version
 
 
 def test_when_the_engine_goes_away_the_next_start_cleans_what_is_left(

@@ -224,18 +224,16 @@ time.sleep(600)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_killed", [True])
 def test_a_browser_ends_with_its_launch_and_its_profile_goes(
-    scripted: Interpreter, tmp_path: Path, is_killed: bool
+    scripted: Interpreter, tmp_path: Path
 ) -> None:
     web = fake_cell(backend="wasm", runtime="onnxruntime_web")
     with scripted(BROWSER).launch(a_task(tmp_path, a_job([web]))) as execution:
         child, profile = (execution.lines.get() or "").split()
         assert is_alive(int(child))
         assert Path(profile).is_dir()
-        if is_killed:
-            os.kill(execution._process.pid, signal.SIGKILL)
-            execution.wait()
+        os.kill(execution._process.pid, signal.SIGKILL)
+        execution.wait()
     wait_until(lambda: not is_alive(int(child)), "the end of the browser")
     assert not Path(profile).parents[1].exists()
 

@@ -33,19 +33,6 @@ def test_a_changed_checkout_says_so(checkout: Path) -> None:
     assert git_commit(checkout) == git(checkout, "rev-parse", "HEAD") + "-dirty"
 
 
-def test_a_new_file_is_a_change_unless_it_is_ignored(checkout: Path) -> None:
-    (checkout / "results").mkdir()
-    (checkout / "results" / "new").write_text("")
-    assert not str(git_commit(checkout)).endswith("-dirty")
-    (checkout / "new").write_text("")
-    assert str(git_commit(checkout)).endswith("-dirty")
-
-
-def test_a_worktree_is_a_checkout(checkout: Path, tmp_path: Path) -> None:
-    git(checkout, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
-    assert git_commit(tmp_path / "tree") == git(checkout, "rev-parse", "HEAD")
-
-
 def test_no_commit_of_a_copy_a_folder_inside_a_checkout_a_new_or_a_damaged_one(
     checkout: Path, tmp_path: Path
 ) -> None:

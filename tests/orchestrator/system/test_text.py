@@ -11,7 +11,6 @@ from orchestrator.system.text import (
     escape_control,
     escape_control_line,
     format_duration,
-    format_size,
     parse_duration,
     parse_share,
     parse_size,
@@ -68,11 +67,6 @@ def test_reads_sizes(text: object, size: int) -> None:
 def test_refuses_what_is_no_size(text: object) -> None:
     with pytest.raises(ValueError, match="is not a size such as 8GiB"):
         parse_size(text)
-
-
-@given(st.integers(1, 1 << 50))
-def test_a_formatted_size_is_near_the_size(size: int) -> None:
-    assert parse_size(format_size(size)) == pytest.approx(size, rel=0.05)
 
 
 @given(st.text())

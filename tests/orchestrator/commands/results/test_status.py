@@ -14,7 +14,7 @@ from orchestrator.commands.results.status_command import (
 )
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import SourceFolders, find_source
-from orchestrator.store.query.stale import GROUPED_AXES, Installation
+from orchestrator.store.query.state import GROUPED_AXES, Installation
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from tests.docs.command_line import parse

@@ -12,8 +12,8 @@ from orchestrator.commands.results.status_command import (
     print_status,
     remeasure_command,
 )
-from orchestrator.store.query.coverage import Covered, Verdicts
 from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.state import Covered, Verdicts
 from tests.orchestrator.conftest import Screen
 from tests.support.records import RECORDED_AT
 from tests.support.results import a_stale_group

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -27,7 +26,7 @@ from tests.support.databases import (
     script,
     started,
 )
-from tests.support.records import RECORDED_AT, a_record
+from tests.support.records import a_record
 
 DIE = """
 import os, sys, duckdb
@@ -137,15 +136,6 @@ def test_what_was_written_anew_has_the_same_schema(roomy: Path) -> None:
     for view in VIEWS:
         query(roomy, f"SELECT * FROM {view.name}")
     assert not vacuum(roomy).rewritten
-
-
-def test_it_takes_records_as_before(roomy: Path, results: Path, save: Save) -> None:
-    vacuum(roomy)
-    later = RECORDED_AT + timedelta(hours=1)
-    save(a_record(run_id="kept", recorded_at=later), a_record(run_id="more"))
-    with Store.open(roomy) as store:
-        report = store.merge([results])
-    assert (report.inserted, report.replaced) == (1, 1)
 
 
 def test_a_small_database_is_not_written_anew(two_runs: Path) -> None:

@@ -228,16 +228,6 @@ def test_fake_rows_stay_out_of_a_real_database(database: Path, results: Path, sa
     assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 1
 
 
-def test_fake_rows_are_welcome_in_a_scratch_database(
-    database: Path, results: Path, save: Save
-) -> None:
-    save(a_record(backend="fake", runtime="fake"))
-    with Store.open(database, scratch=True) as store:
-        report = store.merge([results])
-    assert report == MergeReport(inserted=1)
-    report.require_complete()
-
-
 def test_reports_add_up(database: Path, save: Save) -> None:
     path = save(a_record())
     damaged = (Damaged(path, "cut"),)

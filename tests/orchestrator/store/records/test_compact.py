@@ -15,16 +15,7 @@ from orchestrator.store.store import Store
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record.files import drop_empty_columns, save_record
 from runner.contract.record.record import Record
-from tests.support.databases import (
-    AS_NOBODY,
-    FULL_DISK,
-    after,
-    done,
-    everything,
-    killed,
-    refused,
-    script,
-)
+from tests.support.databases import FULL_DISK, after, done, everything, killed, refused, script
 from tests.support.records import RECORDED_AT, a_failure, a_record
 from tests.support.siblings import siblings
 
@@ -190,17 +181,6 @@ def test_a_full_disk_leaves_every_file(records: Path, saved: list[Record]) -> No
     said = done(refused(COMPACT, IMPORT, small), records, RUN, *ids(saved))
     assert "cannot be compacted: File too large | nothing was lost" in said
     assert sorted(records.rglob("*")) == before
-
-
-@pytest.mark.slow
-def test_files_that_may_only_be_read_stay(open_folder: Path) -> None:
-    record = a_record()
-    path = keep(record, open_folder)
-    open_folder.chmod(0o555)
-    said = done(refused(COMPACT, IMPORT, AS_NOBODY), open_folder, RUN, record.cell_id)
-    open_folder.chmod(0o755)
-    assert "cannot be compacted: Permission denied" in said
-    assert [each for each in open_folder.rglob("*") if each.is_file()] == [path]
 
 
 @pytest.mark.slow
