@@ -13,8 +13,7 @@ from analysis.predict.expectation import ExpectedValues, effect_set
 from analysis.predict.features import FEATURES, features
 from analysis.predict.novelty import Novelty
 from analysis.statistics.arrays import Values, ValueTable, np
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
 """Packages that LightGBM imports where they are installed, slowly and for nothing here."""

@@ -7,8 +7,7 @@ from datetime import datetime
 from analysis.results.item_time import TimedWork, item_estimate_ms
 from analysis.results.row import ResultRow
 from analysis.statistics.ratios import Estimate, shows_difference
-from runner.contract.record.doubts import Doubt, doubt, with_doubt
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade, doubt, with_doubt
 
 DOUBTFUL_FACTOR = 2.0
 """Change beyond which a result of grade D is named: such a number shows orders of size alone."""

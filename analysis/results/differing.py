@@ -5,9 +5,9 @@ from typing import Any
 
 from analysis.results.comparability import SCOPE
 from analysis.results.series import ASKED_THREADS
+from analysis.results.synonyms import axis_of, axis_words
 from analysis.results.table import Field, RowFacts
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
-from runner.contract.synonyms import axis_of, axis_words
 
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""

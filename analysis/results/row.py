@@ -8,8 +8,7 @@ from typing import Any
 from analysis.results.item_time import TimedWork
 from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.reasons import Facts
-from runner.contract.record.doubts import Doubt
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from runner.contract.record.doubts import Doubt
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade
 
 
 class Graded(Protocol):

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, get_args
 
+from analysis.results.synonyms import axis_called, counsel, meaning
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
 from orchestrator.system.problems import not_one_of
 from runner.contract.axes import Backend, Precision, Runtime
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
-from runner.contract.synonyms import axis_called, counsel, meaning
+from runner.contract.errors import UsageError, how_to_install
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]

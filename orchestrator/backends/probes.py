@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from runner.contract.variables import python_environment
+from runner.contract.processes import python_environment
 
 X86_INSTRUCTION_SETS = frozenset({"x86_64", "AMD64"})
 

@@ -21,7 +21,7 @@ from orchestrator.commands.program.refusals import usage_error
 from orchestrator.screen.lines import print_note
 from orchestrator.screen.streams import LossyStream, discard, occupy_descriptors, open_stream
 from orchestrator.system.files import REMEDY, file_hint
-from orchestrator.system.spill_folder import remove_spill_folder
+from orchestrator.system.memory import remove_spill_folder
 from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import BenchError, StoreError
 

@@ -28,11 +28,9 @@ class Unit:
     classes: frozenset[str]
     """The classes of hosts that can do it."""
     needs: frozenset[str] = frozenset()
-    """The backends of its cells."""
     excluded: frozenset[str] = frozenset()
     """Hosts that lost it or declined some of it."""
     losses: int = 0
-    """Times that it was lost."""
 
     @property
     def demand(self) -> "_Demand":
@@ -66,16 +64,11 @@ class _HostState:
     lost: int = 0
     """Orders that it lost since the last one that ended well."""
     barred: str | None = None
-    """The reason why it gets no more."""
     unit: Unit | None = None
-    """Its work at present."""
     began_as: str = ""
-    """Its class when it got that work."""
     lacks: frozenset[str] = frozenset()
-    """The backends that it turned out not to have."""
 
     def meets(self, demand: _Demand) -> bool:
-        """True if it can do units of this demand."""
         classes, needs = demand
         return self.class_id in classes and not needs & self.lacks
 
@@ -87,12 +80,10 @@ class Dispatcher:
     seed: int
     _hosts: dict[str, _HostState] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
-    """Hosts that could not be reached when that was last said."""
     _alive: set[str] = field(default_factory=set)
     _able: Counter[tuple[str, frozenset[str]]] | None = None
     """Hosts that get more, by class and what they lack; None if they have to be counted again."""
     busy: dict[str, Unit] = field(default_factory=dict)
-    """The work of each host at present."""
     _queues: dict[_Demand, deque[Unit]] = field(default_factory=dict)
     _left_s: dict[_Demand, float] = field(default_factory=dict)
     _retries: dict[_Demand, list[Unit]] = field(default_factory=dict)
@@ -103,13 +94,7 @@ class Dispatcher:
 
     @classmethod
     def of(cls, units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> "Dispatcher":
-        """A dispatcher of these units.
-
-        Args:
-            units: everything that is to be done.
-            hosts: the class of each host, by the host's name.
-            seed: decides the order of units.
-        """
+        """A dispatcher of these units for hosts by name, each with its class."""
         dispatcher = cls(seed)
         for name, class_id in sorted(hosts.items()):
             dispatcher.join(name, class_id)
@@ -133,20 +118,14 @@ class Dispatcher:
         self._able = None
 
     def bar(self, host: str, reason: str) -> None:
-        """Give the host no more."""
         self._hosts[host].barred = reason
         self._able = None
 
     def stop(self, reason: str) -> None:
-        """Give nobody any more, since the budget is spent or a cell failed."""
         self._stopped = reason
 
     def next(self, free: Collection[str]) -> list[Assignment]:
-        """Units for the free hosts, one for each at most.
-
-        Args:
-            free: the hosts that are alive and idle; those that never joined are passed over.
-        """
+        """A unit for each free host, as far as there are; one that never joined gets none."""
         assignments: list[Assignment] = []
         if self._stopped or not (self._retries or any(self._queues.values())):
             return assignments
@@ -162,11 +141,7 @@ class Dispatcher:
         return assignments
 
     def give_up(self, alive: Collection[str]) -> list[GivenUp]:
-        """The units that no host will do any more, each once.
-
-        Args:
-            alive: the hosts that can still be reached, idle or not.
-        """
+        """The units that no host will do any more, each once; `alive` hosts are idle or busy."""
         if alive != self._alive or self._able is None:
             self._alive, self._able = set(alive), None
             self._dead = self._hosts.keys() - self._alive
@@ -199,12 +174,7 @@ class Dispatcher:
         return unit
 
     def withdraw(self, host: str, fault: str) -> Unit:
-        """The host has not begun its order, which it may get later, or another host now.
-
-        Args:
-            host: the host's name.
-            fault: the reason, in which it is named.
-        """
+        """The host has not begun its order: it may get it later, or another host now."""
         unit = self._release(host)
         self._again(unit, fault)
         return unit
@@ -218,15 +188,9 @@ class Dispatcher:
         *,
         has_begun: bool,
     ) -> Unit:
-        """The host lacks backends after all: it gets no more of them, another host gets the unit.
+        """The host lacks backends after all: another host gets the unit, of which `needs` are left.
 
-        Args:
-            host: the host's name.
-            reason: what it lacks.
-            backends: those that it lacks.
-            needs: the backends of what is left of the unit.
-            has_begun: True if some of the unit was measured there, which hosts of its class alone
-                may finish.
+        If some of it was measured here, hosts of its class alone may finish it.
         """
         state = self._hosts[host]
         state.lost, state.lacks = 0, state.lacks | set(backends)
@@ -239,12 +203,7 @@ class Dispatcher:
         return unit
 
     def lost(self, host: str, reason: str) -> Unit:
-        """The host's order ended in no way that is known; another host of its class gets the unit.
-
-        Args:
-            host: the host's name.
-            reason: what is known about it.
-        """
+        """The host's order ended in no known way; another host of its class gets the unit."""
         state = self._hosts[host]
         unit = self._release(host)
         state.lost += 1
@@ -285,17 +244,13 @@ class Dispatcher:
         demands = [demand for demand, queue in self._queues.items() if queue and host.meets(demand)]
         if not demands:
             return None
-        demand = max(demands, key=self._pressure)
+        # The one with the most seconds of work before each host that can do it.
+        demand = max(demands, key=lambda one: self._left_s[one] / max(1, self._able_count(one)))
         unit = self._queues[demand].popleft()
         self._left_s[demand] -= unit.estimate_s
         return unit
 
-    def _pressure(self, demand: _Demand) -> float:
-        """Seconds of work that each host which can do it has before it."""
-        return self._left_s[demand] / max(1, self._able_count(demand))
-
     def _able_count(self, demand: _Demand) -> int:
-        """Hosts that can do such units, are there and not barred, busy or idle."""
         if self._able is None:
             self._able = Counter(
                 (host.class_id, host.lacks)

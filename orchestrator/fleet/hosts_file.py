@@ -7,8 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 
 from orchestrator.matrix.values import BytesValue, SizeValue
 from orchestrator.system.docstrings import attribute_docs
-from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import read_source
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.cell import Frozen
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -78,7 +77,6 @@ class HostEntry(Frozen):
 
     @property
     def transport(self) -> Literal["ssh", "slurm"]:
-        """The transport that reaches it."""
         return "slurm" if self.address is None else "ssh"
 
 
@@ -94,11 +92,7 @@ class HostsDocument(Frozen):
 
 
 def read_hosts_file(path: Path) -> tuple[HostEntry, ...]:
-    """The hosts of a file.
-
-    Raises:
-        MatrixError: it is missing or wrong; one line for each problem, with place and value.
-    """
+    """The hosts of a file."""
     source = read_source(path)
     try:
         document = HostsDocument.model_validate(source.data)

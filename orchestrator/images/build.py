@@ -1,9 +1,11 @@
 """Build an image from a checkout, and check that the disk has room for it first."""
 
-import shutil
+import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from docker import DockerClient
@@ -18,25 +20,30 @@ from orchestrator.images.image import (
     SOURCE_LABEL,
     VERSION_LABEL,
 )
-from orchestrator.images.image_steps import BuildSteps
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.images.source import ImageSource
 from orchestrator.system.engine import engine_errors, engine_message
 from orchestrator.system.files import file_hint
-from orchestrator.system.text import format_size
+from orchestrator.system.text import format_duration, format_size
 from runner.contract.errors import ImageError
 from runner.contract.reasons import reason
 
 STEP = "Step "
 """The beginning of the engine's line for an instruction of a Dockerfile."""
-
+_STEP = re.compile(r"Step (\d+/\d+) : (.*)", re.DOTALL)
+_NOISE = re.compile(r"^RUN\s+|--mount=\S+\s+")
+_LETTERS = 32
+"""Most letters of an instruction, so that the line fits 80 columns."""
+_PULL_INTERVAL_S = 5
+"""Seconds between two lines of a pull."""
 LOCAL_URLS = ("http+docker://localhost", "http+docker://localnpipe")
 """Addresses of engines whose disk is this machine's."""
 FreeBytes = Callable[[Path], int]
 """Looks at the bytes that are free in a folder's file system."""
-
 ReportLine = Callable[[str], None]
 """Takes one line about the work under way."""
+Events = Iterable[Mapping[str, Any]]
+_Clock = Callable[[], float]
 
 
 def ignore(line: str) -> None:
@@ -44,11 +51,8 @@ def ignore(line: str) -> None:
     del line
 
 
-def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> str:
-    """Report every event worth a line, until the last.
-
-    Returns the id of the image that was built; empty if none was.
-    """
+def follow(events: Events, report: ReportLine) -> str:
+    """Report every event worth a line; returns the id of the image that was built, or nothing."""
     step = image_id = ""
     for event in events:
         if "error" in event:
@@ -66,6 +70,46 @@ def _lines(event: Mapping[str, Any]) -> list[str]:
     text = event.get("stream") or event.get("status") or ""
     prefix = f"{event['id']}: " if "id" in event else ""
     return [prefix + line for line in text.splitlines() if line.strip()]
+
+
+def build_steps(image: str, report: ReportLine, clock: _Clock = time.monotonic) -> ReportLine:
+    """Takes the lines of a build, and reports those of its steps with the time gone by.
+
+    `building cpu: step 3/18, pip install …, 12 s`
+    """
+    began = clock()
+
+    def take(line: str) -> None:
+        if step := _STEP.match(line):
+            instruction = shorten(_NOISE.sub("", step[2]), _LETTERS, placeholder=" …")
+            duration = format_duration(round(clock() - began))
+            report(f"building {image}: step {step[1]}, {instruction}, {duration}")
+
+    return take
+
+
+def watch_pull(
+    image: str, events: Events, report: ReportLine, clock: _Clock = time.monotonic
+) -> Iterator[Mapping[str, Any]]:
+    """The same events; reports now and then how much has come.
+
+    `pulling cpu: 210 MB of 640 MB, 12 s`
+    """
+    began = reported = clock()
+    fetched, sizes = dict[str, int](), dict[str, int]()
+    for event in events:
+        layer, status = event.get("id", ""), event.get("status")
+        detail = event.get("progressDetail") or {}
+        if status == "Downloading" and "total" in detail:
+            fetched[layer], sizes[layer] = detail["current"], detail["total"]
+        elif status in ("Download complete", "Pull complete") and layer in sizes:
+            fetched[layer] = sizes[layer]
+        if sizes and clock() - reported >= _PULL_INTERVAL_S:
+            reported = clock()
+            amounts = (format_size(sum(part.values())) for part in (fetched, sizes))
+            duration = format_duration(round(reported - began))
+            report(f"pulling {image}: {' of '.join(amounts)}, {duration}")
+        yield event
 
 
 @contextmanager
@@ -94,9 +138,11 @@ def build_image(
     """
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
+    base = _base(settings, name, source)
+    upon = f"it builds upon {base}, {base_variable(name)} names another base; " if base else ""
     with (
-        _teed(log, BuildSteps(name, report)) as both,
-        image_errors(f"{reference}: cannot be built", _hint(settings, name, source, log)),
+        _teed(log, build_steps(name, report)) as both,
+        image_errors(f"{reference}: cannot be built", f"{upon}its log is {log}"),
     ):
         events = client.api.build(
             fileobj=source.context(),
@@ -113,36 +159,23 @@ def build_image(
 
 
 def build_arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
-    """The build arguments; the base by its digest where that is known."""
     base = source.pinned_base()
     return ({"BASE_IMAGE": base} if base else {}) | settings.arguments(name)
 
 
-def _base(settings: ImageSettings, name: str, source: ImageSource) -> str:
-    """The base in the words of a label: with its digest, or not pinned."""
-    base = (
-        build_arguments(settings, name, source).get("BASE_IMAGE")
-        or source.base_image()
-        or "unknown"
-    )
-    return base if "@sha256:" in base else f"base not pinned: {base}"
-
-
-def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) -> str:
-    base = build_arguments(settings, name, source).get("BASE_IMAGE") or source.base_image()
-    upon = f"it builds upon {base}, {base_variable(name)} names another base; " if base else ""
-    return f"{upon}its log is {log}"
+def _base(settings: ImageSettings, name: str, source: ImageSource) -> str | None:
+    return build_arguments(settings, name, source).get("BASE_IMAGE") or source.base_image()
 
 
 def image_labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
-    """The labels of an image that is built from these files."""
+    base = _base(settings, name, source) or "unknown"
     labels = {
         "org.opencontainers.image.title": f"accelmatrix-{name}",
         "org.opencontainers.image.licenses": "Apache-2.0",
         VERSION_LABEL: settings.version,
         BACKEND_LABEL: name,
         SOURCE_LABEL: source.fingerprint(),
-        BASE_LABEL: _base(settings, name, source),
+        BASE_LABEL: base if "@sha256:" in base else f"base not pinned: {base}",
         HASHES_LABEL: source.hashes(),
     }
     if settings.revision:
@@ -167,29 +200,13 @@ def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
         yield both
 
 
-def free_bytes(folder: Path) -> int:
-    """Bytes that are free in this folder's file system."""
-    return shutil.disk_usage(folder).free
-
-
-def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) -> None:
+def check_disk(client: DockerClient, name: str, free: FreeBytes) -> None:
     """Refuse early if the image does not fit. A remote engine's disk cannot be seen."""
     with engine_errors("free disk cannot be asked for"):
         root = Path(client.info()["DockerRootDir"])
     if client.api.base_url not in LOCAL_URLS or not root.exists():
         return
-    needed, available = _needed_bytes(name), free(root)
-    if available < needed:
-        raise ImageError(
-            reason(
-                "disk_full",
-                image=name,
-                needed=format_size(needed),
-                folder=root,
-                free=format_size(available),
-            )
-        )
-
-
-def _needed_bytes(name: str) -> int:
-    return max(CATALOGUE[backend].image_build_bytes for backend in image_names()[name])
+    needed = max(CATALOGUE[backend].image_build_bytes for backend in image_names()[name])
+    if (available := free(root)) < needed:
+        sizes = {"needed": format_size(needed), "free": format_size(available)}
+        raise ImageError(reason("disk_full", image=name, folder=root, **sizes))

@@ -1,12 +1,14 @@
 """The images of one engine: find, build, pull, push, list and prune them."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import ImageNotFound, NullResource
+from docker.errors import APIError, ImageNotFound, NullResource
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.images.build import (
@@ -15,21 +17,21 @@ from orchestrator.images.build import (
     build_image,
     check_disk,
     follow,
-    free_bytes,
     ignore,
     image_errors,
+    watch_pull,
 )
 from orchestrator.images.image import (
     BACKEND_LABEL,
+    TRUST_LABEL,
+    BuiltImages,
     Image,
     ImageStatus,
+    ImageTrust,
     image_repository,
     read_image,
 )
-from orchestrator.images.image_steps import PullSteps
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
-from orchestrator.images.source import ImageSource
-from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
 from orchestrator.screen.words.reasons import error_text
 from orchestrator.system.engine import engine_errors
 from orchestrator.system.files import translate_os_errors
@@ -39,67 +41,14 @@ from runner.contract.files import atomic_file
 from runner.contract.reasons import reason
 
 
-def pull_image(
-    client: DockerClient, settings: ImageSettings, name: str, report: ReportLine
-) -> None:
-    """Fetch an image from the registry: by its published digest, else by its tag."""
-    reference = _in_registry(settings, name, "pulled from")
-    repository, tag = settings.repository(name), settings.version
-    published = settings.published(name)
-    hint = "is it published? `orchestrator images build` builds it"
-    with image_errors(f"{reference}: cannot be pulled", hint):
-        fetch_image(client, name, repository, report, published.digest if published else tag)
-        if published:
-            client.api.tag(f"{repository}@{published.digest}", repository, tag)
+@dataclass(frozen=True)
+class PrunedImages:
+    """The outcome of a removal."""
 
-
-def fetch_image(
-    client: DockerClient, name: str, reference: str, report: ReportLine, tag: str | None = None
-) -> None:
-    """Fetch what has that reference, or that tag or digest in a repository."""
-    events = client.api.pull(reference, tag, stream=True, decode=True)
-    follow(PullSteps(name, report).watch(events), ignore)
-
-
-def push_image(client: DockerClient, settings: ImageSettings, name: str, image_id: str) -> None:
-    """Publish an image to the registry under this version's name."""
-    reference = _in_registry(settings, name, "pushed to")
-    repository, tag = settings.repository(name), settings.version
-    with image_errors(f"{reference}: cannot be pushed", "try `docker login` first"):
-        client.api.tag(image_id, repository, tag)
-        follow(client.api.push(repository, tag, stream=True, decode=True), ignore)
-
-
-def save_image(client: DockerClient, reference: str, path: Path) -> None:
-    """Write an image into a file, whole or not at all."""
-    hint = "see that there is room for it, or name another file"
-    with (
-        translate_os_errors(path, "the image cannot be written", hint),
-        atomic_file(path) as file,
-        image_errors(f"{reference}: cannot be saved", "`orchestrator images list` shows its state"),
-    ):
-        for chunk in client.api.get_image(reference):
-            file.write(chunk)
-
-
-def load_images(client: DockerClient, path: Path) -> None:
-    """Give the engine the images in a file that `save_image` wrote."""
-    with translate_os_errors(path, "cannot be read", "name a file of `orchestrator images save`"):
-        file = path.open("rb")
-    hint = "is it a file of `orchestrator images save`?"
-    with file, image_errors(f"{path}: cannot be loaded", hint):
-        api: Any = client.api
-        follow(api.load_image(file), ignore)
-
-
-def _in_registry(settings: ImageSettings, name: str, action: str) -> str:
-    """The image's full name, if a registry is configured that it could be on its way to or from."""
-    if not settings.registry:
-        raise ImageError(
-            f"image {name}: no registry is configured that it could be {action}",
-            hint=f"name one in {PREFIX}REGISTRY, e.g. ghcr.io/somebody",
-        )
-    return settings.reference(name)
+    removed: tuple[str, ...]
+    """References, or ids of images without one."""
+    in_use: tuple[str, ...]
+    """Those that a container still holds."""
 
 
 class LocalImages:
@@ -110,7 +59,7 @@ class LocalImages:
         client: DockerClient,
         settings: ImageSettings,
         report: ReportLine = ignore,
-        free: FreeBytes = free_bytes,
+        free: FreeBytes = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         self._client = client
         self._settings = settings
@@ -156,9 +105,10 @@ class LocalImages:
     def build(self, backend: Backend) -> Image:
         """Build the backend's image from the checkout. The log goes to a file of its own."""
         name = image_name(backend)
-        source = self._source(name)
+        source = self._settings.source(name)
         if source is None:
-            raise self._nothing_to_build(name)
+            folder = self._settings.folders.images
+            raise ImageError(reason("no_dockerfile", image=name, folder=folder))
         check_disk(self._client, name, self._free)
         image_id = build_image(self._client, self._settings, name, source, self._report)
         try:
@@ -171,25 +121,52 @@ class LocalImages:
         """Fetch the backend's image from the registry: by its published digest, else by its tag."""
         name = image_name(backend)
         check_disk(self._client, name, self._free)
-        pull_image(self._client, self._settings, name, self._report)
+        repository, tag = self._in_registry(name, "pulled from"), self._settings.version
+        published = self._settings.published(name)
+        hint = "is it published? `orchestrator images build` builds it"
+        with image_errors(f"{repository}:{tag}: cannot be pulled", hint):
+            self._fetch(name, repository, published.digest if published else tag)
+            if published:
+                self._client.api.tag(f"{repository}@{published.digest}", repository, tag)
         return self._require(name)
 
     def push(self, backend: Backend) -> Image:
         """Publish the backend's image to the registry; one built without a registry is tagged."""
         name = image_name(backend)
-        image = self._verified(self._find(name) or self._local(name))
-        push_image(self._client, self._settings, name, image.id)
+        image = self._find(name)
+        if image is None:
+            without = replace(self._settings, registry="")
+            image = LocalImages(self._client, without)._require(name)
+        image_id = self._verified(image).id
+        repository, tag = self._in_registry(name, "pushed to"), self._settings.version
+        with image_errors(f"{repository}:{tag}: cannot be pushed", "try `docker login` first"):
+            self._client.api.tag(image_id, repository, tag)
+            follow(self._client.api.push(repository, tag, stream=True, decode=True), ignore)
         return self._require(name)
 
     def save(self, backend: Backend, path: Path) -> Image:
         """Write the backend's image into a file, whole or not at all."""
         image = self._verified(self._require(image_name(backend)))
-        save_image(self._client, image.reference, path)
+        no_room = "see that there is room for it, or name another file"
+        hint = "`orchestrator images list` shows its state"
+        with (
+            translate_os_errors(path, "the image cannot be written", no_room),
+            atomic_file(path) as file,
+            image_errors(f"{image.reference}: cannot be saved", hint),
+        ):
+            for chunk in self._client.api.get_image(image.reference):
+                file.write(chunk)
         return image
 
     def load(self, path: Path) -> tuple[Image, ...]:
         """Take this version's images from a file that `save` wrote."""
-        load_images(self._client, path)
+        unreadable = "name a file of `orchestrator images save`"
+        with translate_os_errors(path, "cannot be read", unreadable):
+            file = path.open("rb")
+        hint = "is it a file of `orchestrator images save`?"
+        with file, image_errors(f"{path}: cannot be loaded", hint):
+            api: Any = self._client.api
+            follow(api.load_image(file), ignore)
         images = tuple(filter(None, map(self._find, image_names())))
         if not images:
             raise ImageError(
@@ -199,26 +176,63 @@ class LocalImages:
             )
         return images
 
-    def list(self) -> list[ImageStatus]:
-        """Every image of this version, whether it is there or not."""
-        return [self._status(name, backends) for name, backends in image_names().items()]
+    def prune(self, *, everything: bool = False) -> PrunedImages:
+        """Remove images of other versions and those that lost their name; or `everything` of ours.
 
-    def _status(self, name: str, backends: tuple[Backend, ...]) -> ImageStatus:
-        image = self._find(name)
-        return ImageStatus(
-            name=name,
-            backends=backends,
-            reference=self._settings.reference(name),
-            support_class=CATALOGUE[backends[0]].support_class,
-            image=image,
-            fresh=image is not None and self._is_fresh(name, image),
-        )
+        An image is ours if it carries our label and our name: one that somebody built upon ours
+        inherits the label.
+        """
+        removed: list[str] = []
+        in_use: list[str] = []
+        with engine_errors("images cannot be removed"):
+            for image in self._client.api.images(filters={"label": BACKEND_LABEL}):
+                for reference in _ours(image):
+                    if everything or not reference.endswith(f":{self._settings.version}"):
+                        (removed if self._remove(reference) else in_use).append(reference)
+        return PrunedImages(tuple(removed), tuple(in_use))
+
+    def _remove(self, reference: str) -> bool:
+        with suppress(ImageNotFound):
+            try:
+                self._client.api.remove_image(reference)
+            except APIError as error:
+                if error.status_code == 409:
+                    return False
+                raise
+        return True
+
+    def list(self) -> list[ImageStatus]:
+        images = {name: self._find(name) for name in image_names()}
+        return [
+            ImageStatus(
+                name=name,
+                backends=backends,
+                reference=self._settings.reference(name),
+                support_class=CATALOGUE[backends[0]].support_class,
+                image=(image := images[name]),
+                fresh=image is not None and self._is_fresh(name, image),
+            )
+            for name, backends in image_names().items()
+        ]
+
+    def _fetch(self, name: str, reference: str, tag: str | None = None) -> None:
+        """Fetch what has that reference, or that tag or digest in a repository."""
+        events = self._client.api.pull(reference, tag, stream=True, decode=True)
+        follow(watch_pull(name, events, self._report), ignore)
+
+    def _in_registry(self, name: str, action: str) -> str:
+        """The image's name in the registry that it is on its way to or from."""
+        if not self._settings.registry:
+            raise ImageError(
+                f"image {name}: no registry is configured that it could be {action}",
+                hint=f"name one in {PREFIX}REGISTRY, e.g. ghcr.io/somebody",
+            )
+        return self._settings.repository(name)
 
     def _chosen(self, name: str, reference: str) -> Image:
-        """The image that the user chose: the one at hand by that name, else the registry's."""
         if (inspected := self._inspect(reference)) is None:
             with image_errors(f"{reference}: cannot be pulled", "is its name right?"):
-                fetch_image(self._client, name, reference, self._report)
+                self._fetch(name, reference)
             inspected = self._inspect(reference)
         if inspected is None:
             raise ImageError(reason("pull_left_nothing", reference=reference))
@@ -272,9 +286,6 @@ class LocalImages:
             return image
         raise ImageError(reason("image_unverified", reference=image.reference, digest=image.digest))
 
-    def _local(self, name: str) -> Image:
-        return LocalImages(self._client, replace(self._settings, registry=""))._require(name)
-
     def _require(self, name: str) -> Image:
         image = self._find(name)
         if image is None:
@@ -283,22 +294,26 @@ class LocalImages:
             raise ImageError(reason("no_such_image", reference=reference, label=label))
         return image
 
-    def _nothing_to_build(self, name: str) -> ImageError:
-        return ImageError(reason("no_dockerfile", image=name, folder=self._settings.folders.images))
-
-    def _source(self, name: str) -> ImageSource | None:
-        return self._settings.source(name)
-
     def _is_fresh(self, name: str, image: Image) -> bool:
         if image.trust == "image not verified":
             return False
         published = self._settings.publication(image.digest, image.id)
         made_of = self._built.source(name, image.id) or (published.source if published else None)
-        source = self._source(name)
+        source = self._settings.source(name)
         return made_of is not None and source is not None and made_of == source.fingerprint()
 
     def _is_published(self, name: str) -> bool:
         """True if this version's release has an image of these very files, on the usual base."""
-        published, source = self._settings.published(name), self._source(name)
+        published, source = self._settings.published(name), self._settings.source(name)
         is_same = published and source and published.source == source.fingerprint()
         return bool(is_same and "BASE_IMAGE" not in self._settings.arguments(name))
+
+
+def _ours(image: dict[str, Any]) -> Iterator[str]:
+    name = f"accelmatrix-{image['Labels'][BACKEND_LABEL]}"
+    tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
+    if not tags:
+        yield image["Id"]
+    for tag in tags:
+        if tag.rpartition(":")[0].rpartition("/")[2] == name:
+            yield tag

@@ -1,14 +1,13 @@
-"""Images in a registry: digests, platforms and sizes, by its own word and without an engine.
-
-It speaks the distribution specification (OCI, `GET /v2/<name>/manifests/<reference>`), with the
-tokens and the credentials that docker would use: docker's SDK tells neither sizes nor platforms.
-"""
+"""Images in a registry, by its own word and without an engine; their signatures."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 from urllib.request import parse_http_list, parse_keqv_list
 
 import requests
@@ -17,7 +16,7 @@ from docker.errors import DockerException
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from orchestrator.images.lock import PlatformImage, PublishedImage, Sha256
-from runner.contract.errors import ImageError
+from runner.contract.errors import ImageError, Unavailable
 
 _INDEXES = (
     "application/vnd.oci.image.index.v1+json",
@@ -87,11 +86,7 @@ class Registry:
         self._authorized = False
 
     def image(self, tag: str) -> PublishedImage | None:
-        """The image with that tag or digest; None if there is none.
-
-        Raises:
-            ImageError: the registry does not answer, refuses, or sends something else.
-        """
+        """The image with that tag or digest; None if there is none."""
         try:
             document = self._fetch(tag)
             if document is None:
@@ -190,3 +185,75 @@ def is_plain_http(registry: str) -> bool:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
+
+
+_ISSUER = "https://token.actions.githubusercontent.com"
+"""The issuer that vouches for the names of GitHub Actions' workflows."""
+_PROVENANCE = "slsaprovenance1"
+_COSIGN_TIMEOUT_S = 120
+
+Checked = Literal["signature", "provenance"]
+
+
+@dataclass(frozen=True)
+class Signer:
+    """The expected signer: a workflow by its certificate, or the owner of a key."""
+
+    identity: str | None = None
+    """The address of a workflow at its tag."""
+    key: Path | None = None
+    """A public key; it goes before the identity."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """A key of one's own needs no public log."""
+        if self.key:
+            return ("--key", str(self.key), "--insecure-ignore-tlog=true")
+        identity = ("--certificate-identity", self.identity or "")
+        return (*identity, "--certificate-oidc-issuer", _ISSUER)
+
+
+@dataclass(frozen=True)
+class SignatureCheck:
+    """The answer of `cosign` on one image."""
+
+    checked: Checked
+    valid: bool
+    message: str
+    """Its last words if it is not valid."""
+
+
+def find_cosign() -> str:
+    """The path of `cosign`; Unavailable if it is not installed."""
+    if path := shutil.which("cosign"):
+        return path
+    raise Unavailable(
+        "cosign is needed to check signatures, and it is not found here",
+        hint="install it from https://docs.sigstore.dev, or trust the digests alone: images are "
+        "pulled by those of this release",
+    )
+
+
+def check_signatures(
+    reference: str, signer: Signer, *, cosign: str, plain_http: bool = False
+) -> list[SignatureCheck]:
+    common = (*signer.arguments, *(("--allow-http-registry",) if plain_http else ()), reference)
+    return [
+        _check("signature", (cosign, "verify", *common)),
+        _check("provenance", (cosign, "verify-attestation", "--type", _PROVENANCE, *common)),
+    ]
+
+
+def _check(checked: Checked, command: Sequence[str]) -> SignatureCheck:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_COSIGN_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return SignatureCheck(
+            checked, valid=False, message=f"no answer within {_COSIGN_TIMEOUT_S} s"
+        )
+    lines = done.stderr.strip().splitlines()
+    words = next((line for line in lines if line.lower().startswith("error")), "")
+    message = "" if done.returncode == 0 else words or (lines[-1] if lines else "it failed")
+    return SignatureCheck(checked, valid=done.returncode == 0, message=message)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
+from orchestrator.images.image import state_file
 from orchestrator.images.source import OUR_FOLDERS, ImageSource, SourceFolders, find_source
-from orchestrator.images.trust import state_file
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
@@ -35,7 +35,6 @@ class ImageSettings:
     registry: str = ""
     """The prefix of an image's name, e.g. `ghcr.io/somebody`; empty for local images."""
     version: str = __version__
-    """The images' tag."""
     build_args: Mapping[str, str] = field(default_factory=dict)
     """Values of `BUILD_ARGUMENTS`, for all images."""
     bases: Mapping[str, str] = field(default_factory=dict)
@@ -43,13 +42,10 @@ class ImageSettings:
     revision: str | None = None
     """The commit that images are labelled with."""
     folders: SourceFolders = OUR_FOLDERS
-    """The folders that images are built from."""
     logs: Path = Path("results") / "images"
-    """The folder of the builds' logs."""
     built: Path | None = None
     """The file that remembers the images that were built here; None for none."""
     lock: "Lock" = field(default_factory=dict)
-    """The images of releases, by version."""
     chosen: Mapping[Backend, str] = field(default_factory=dict)
     """Images that the user chose by their references; nothing else needs to vouch for them."""
     site_hashes: bytes = b""
@@ -67,7 +63,6 @@ class ImageSettings:
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ, revision: str | None = None
     ) -> Self:
-        """The settings that variables such as ACCELMATRIX_REGISTRY give."""
         from orchestrator.images.lock import read_lock  # some commands do without pydantic
 
         lock = read_lock()
@@ -85,21 +80,17 @@ class ImageSettings:
         )
 
     def arguments(self, name: str) -> dict[str, str]:
-        """The build arguments of one image."""
         own = {"BASE_IMAGE": self.bases[name]} if name in self.bases else {}
         return {**self.build_args, **own}
 
     def repository(self, name: str) -> str:
-        """The image's full name without its tag."""
         plain = f"accelmatrix-{name}"
         return f"{self.registry}/{plain}" if self.registry else plain
 
     def reference(self, name: str) -> str:
-        """The image's full name and tag."""
         return f"{self.repository(name)}:{self.version}"
 
     def source(self, name: str) -> ImageSource | None:
-        """The files that the image is built from; None if there are none."""
         return find_source(name, self.folders, self.site_hashes)
 
     def published(self, name: str) -> "ReleasedImage | None":
@@ -114,11 +105,7 @@ class ImageSettings:
 
 
 def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
-    """The hashes of the wheels that a site allows; empty if it names no file of them.
-
-    Raises:
-        UsageError: the file cannot be read, or a line says something else.
-    """
+    """The hashes of the wheels that a site allows; empty if it names no file of them."""
     if not (name := environment.get(HASHES_VARIABLE)):
         return b""
     hint = f"{HASHES_VARIABLE} names a file of lines `name==version --hash=sha256:…`"
@@ -135,16 +122,11 @@ def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
 
 
 def base_variable(name: str) -> str:
-    """The variable that names the image to build this one upon."""
     return f"{PREFIX}{name.upper()}_BASE_IMAGE"
 
 
 def image_name(backend: Backend) -> str:
-    """The name of the image that this backend's jobs execute in.
-
-    Raises:
-        Unavailable: the backend works without containers only.
-    """
+    """The image that this backend's jobs execute in; Unavailable without one."""
     name = CATALOGUE[backend].image
     if name is None:
         raise Unavailable(reason("no_container_reaches", backend=backend))

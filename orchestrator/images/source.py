@@ -44,7 +44,6 @@ class ImageSource:
         return f"published, none for {', '.join(unhashed)}" if unhashed else "published"
 
     def base_image(self) -> str | None:
-        """The image that the Dockerfile builds upon unless another one is named."""
         named = BASE_IMAGE.search(self._text(self.dockerfile))
         return named[1] if named else None
 
@@ -64,7 +63,6 @@ class ImageSource:
 
     @property
     def dockerfile(self) -> str:
-        """The Dockerfile's path inside the context."""
         return f"{self.folder}/Dockerfile"
 
     def _text(self, name: str) -> str:
@@ -73,7 +71,6 @@ class ImageSource:
 
 
 def _archive(contents: Mapping[str, bytes]) -> io.BytesIO:
-    """A tar file of these contents by name."""
     import tarfile
 
     buffer = io.BytesIO()
@@ -114,7 +111,6 @@ def runner_digest() -> str:
 def find_source(
     name: str, folders: SourceFolders = OUR_FOLDERS, site_hashes: bytes = b""
 ) -> ImageSource | None:
-    """The source of that image; None if the folders have none."""
     own = folders.images / name
     if not (own / "Dockerfile").is_file():
         return None

@@ -9,9 +9,9 @@ from typing import ClassVar, Protocol
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.system.locks import Waiting, hold_devices
+from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Provenance
-from runner.contract.weights import weights_folder
 
 OUT = "--out"
 """The option of the only place that the runner writes to."""
@@ -37,8 +37,7 @@ class Task:
     def staged(self) -> Mapping[str, Path]:
         """The files and folders that the runner is given, by the option that names each.
 
-        Raises:
-            Unavailable: the model's own weights are gone, or are not those that were planned.
+        Unavailable if the model's own weights are gone, or are not those that were planned.
         """
         places = {
             "--job": self.job_file,
@@ -75,11 +74,7 @@ class TaskExecution(Protocol):
         ...
 
     def wait(self) -> Exit:
-        """Block until it has ended.
-
-        Raises:
-            EngineUnavailable: the engine went away before the exit status was known.
-        """
+        """Block until it has ended, or until EngineUnavailable says that nobody will know."""
         ...
 
 
@@ -101,31 +96,15 @@ class Launcher(Protocol):
     def reserve(
         self, devices: frozenset[str], holder: str, waiting: Waiting
     ) -> AbstractContextManager[None]:
-        """Reserve these devices for one holder; wait until other holders release them.
-
-        Raises:
-            StoreError: the folder of the locks cannot be used.
-        """
+        """Reserve these devices for one holder; wait until other holders release them."""
         ...
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Make sure that jobs of this backend can be launched; returns their environment.
-
-        Raises:
-            EngineUnavailable: there is no engine.
-            ImageError: the image is missing and can't be made.
-            Unavailable: this machine lacks what the backend needs.
-        """
+        """Make sure that jobs of this backend can be launched; returns their environment."""
         ...
 
     def launch(self, task: Task) -> AbstractContextManager[TaskExecution]:
-        """Start the runner. Leaving the context leaves nothing behind: no process, no container.
-
-        Raises:
-            EngineUnavailable: there is no engine.
-            ImageError: the image is gone.
-            Unavailable: the engine refuses what the backend needs, or the weights are gone.
-        """
+        """Start the runner. Leaving the context leaves nothing behind: no process, no container."""
         ...
 
     def clean(self, devices: frozenset[str]) -> int:
@@ -144,11 +123,9 @@ class LocalLauncher:
 
     @classmethod
     def can_reach(cls, backend: Backend) -> bool:
-        """True if the catalogue says so."""
         return cls.name in CATALOGUE[backend].launchers
 
     def reserve(
         self, devices: frozenset[str], holder: str, waiting: Waiting
     ) -> AbstractContextManager[None]:
-        """Hold the locks that all orchestrators of this machine share."""
         return hold_devices(devices, holder, waiting)

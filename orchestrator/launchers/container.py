@@ -15,13 +15,12 @@ import psutil
 from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
-from orchestrator.launchers.environment import inherited_variables
+from orchestrator.launchers.environment import cpuset_of_container, inherited_variables
 from orchestrator.launchers.job_user import JobUser, let_read, require_readable
-from orchestrator.launchers.placement import cpuset_of_container
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.weights import repository_of
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
-from runner.contract.weights import repository_of
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
@@ -51,19 +50,15 @@ class EngineFacts:
     """The engine's abilities that limits depend on."""
 
     memory_bytes: int
-    """Memory of the engine's machine, bytes."""
     limits_swap: bool
     """True if its kernel can hold a container's swap to a limit."""
     cpus: int
-    """CPUs of that machine."""
     limits_cpus: bool
     """True if it can hold a container to some of them."""
     user: JobUser
-    """The user as whom its containers execute for this caller."""
 
 
 def command(task: Task) -> list[str]:
-    """The runner's arguments inside the container."""
     staged = task.staged().items()
     return [word for option, path in staged for word in (option, _inside(option, path))]
 
@@ -80,7 +75,6 @@ def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> d
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
-    """Arguments of the docker SDK's `create_host_config` for this task."""
     limits = task.job.limits
     memory = limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
     options: dict[str, Any] = {
@@ -111,12 +105,8 @@ def device_options(
 ) -> dict[str, Any]:
     """Arguments of `create_host_config` that let a container reach the devices.
 
-    Groups are numbers, since the image may name them differently than the host.
-
-    Args:
-        request: the devices.
-        node_groups: looks for a node's groups; those of this machine by default.
-        chosen: an NVIDIA GPU's index or UUID.
+    Groups are numbers, since the image may name them differently than the host. An index or a UUID
+    chooses one NVIDIA GPU.
     """
     groups_of = node_groups or host_node_groups
     optional = [node for node in request.optional_nodes if groups_of(node) is not None]
@@ -155,7 +145,6 @@ def labels(task: Task, host: str) -> dict[str, str]:
 
 
 def occupies(container_labels: Mapping[str, str], devices: frozenset[str]) -> bool:
-    """True if a container with these labels uses one of the devices."""
     return not devices.isdisjoint(container_labels.get(DEVICES_LABEL, "").split(","))
 
 

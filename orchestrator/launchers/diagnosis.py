@@ -17,13 +17,10 @@ from orchestrator.backends.catalogue import (
 from orchestrator.backends.machine import require_stack, why_not_system
 from orchestrator.backends.probes import Need, ThisHost
 from orchestrator.images.image import ImageStatus
-from orchestrator.images.local_images import LocalImages
-from orchestrator.images.settings import ImageSettings
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.screen.words.reasons import error_hint, error_text
-from orchestrator.system.engine import connect_engine
 from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, EngineUnavailable, Unavailable
@@ -48,7 +45,6 @@ class Diagnosis:
     reason: str
     """The things that make it run, or all that are missing."""
     remedy: str | None
-    """The way to what is missing."""
     could_run: bool = False
     """True if nothing is missing but software, an image or a permission."""
     simulated: bool = False
@@ -84,7 +80,6 @@ def diagnose(
 
 
 def runnable(launcher: LauncherName) -> list[Backend]:
-    """The backends whose jobs could be launched now."""
     return [row.backend for row in diagnose(launchers=[LAUNCHERS[launcher]]) if row.runs]
 
 
@@ -96,6 +91,10 @@ def absent_devices() -> list[Backend]:
 
 
 def _local_images() -> Sequence[ImageStatus]:
+    from orchestrator.images.local_images import LocalImages
+    from orchestrator.images.settings import ImageSettings
+    from orchestrator.system.engine import connect_engine  # docker's SDK loads slowly
+
     client = connect_engine()
     try:
         return LocalImages(client, ImageSettings.from_environment()).list()

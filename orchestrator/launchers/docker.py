@@ -81,7 +81,6 @@ class DockerLauncher(LocalLauncher):
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["DockerExecution"]:
-        """Start a container for this task; it is removed on leaving, whatever happened."""
         name, attempt = container_name(task), f"job {task.job.id}: cannot be launched"
         with engine_errors(attempt):
             engine = self._facts()
@@ -174,17 +173,14 @@ class DockerExecution:
 
     @property
     def lines(self) -> LineQueue:
-        """The runner's stdout, line by line."""
         return self._output.lines
 
     def kill(self) -> None:
-        """Send SIGKILL to all processes of the container."""
         self.lines.discard()
         with suppress(*ENGINE_FAILURES):
             self._client.api.kill(self._name)
 
     def wait(self) -> Exit:
-        """Wait for the container; its exit status is the engine's."""
         with engine_errors(f"{self._name}: its exit status is unknown"):
             code, out_of_memory = self._end()
         self._reader.join(LAST_LINES_PATIENCE_S)

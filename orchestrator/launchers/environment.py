@@ -1,18 +1,40 @@
-"""The environment of a runner: a short list of our variables, and those that the user names.
-
-A shell's profile, a module system or a notebook sets variables that decide by factors how fast a
-runtime is: `ONEDNN_MAX_CPU_ISA`, `OMP_NUM_THREADS`, `CUDA_LAUNCH_BLOCKING`. So a runner starts
-without them, as the workers of pyperf do (Stinner, pyperf, `_utils.py: create_environ`).
-"""
+"""What a runner gets of this machine: the CPUs of a job, and variables."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from orchestrator.system.text import split_list
 from runner.contract.errors import UsageError, closest
+from runner.contract.host import SYSTEM, place_job, read_topology
 from runner.contract.job import DEVICE_VARIABLE, Job
-from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.processes import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
+from runner.contract.web import BrowserChoice
+
+
+def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:
+    """The CPUs for a local process; None for all that we may use ourselves."""
+    allowed = own_cpus()
+    return None if allowed is None else place_job(job, read_topology(system), allowed)
+
+
+def cpuset_of_container(job: Job, engine_cpus: int, system: Path = SYSTEM) -> str | None:
+    """The CPUs for a container of an engine with so many, as engines list them; None for all.
+
+    An engine with another number of CPUs than ours is on another machine, or in a virtual one,
+    whose cores nobody knows: there each CPU counts as a core.
+    """
+    if engine_cpus == os.cpu_count():
+        placed = cpus_of_process(job, system)
+    else:
+        placed = place_job(job, {}, range(engine_cpus))
+    return None if placed is None else ",".join(map(str, placed))
+
+
+def own_cpus() -> Collection[int] | None:
+    """The CPUs that this process may use; None where the system pins no processes."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
 
 _PASSED = frozenset(
     {
@@ -35,10 +57,7 @@ def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
 
 
 def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a local runner.
-
-    No model hub is asked unless the user says so.
-    """
+    """The environment of a local runner, which asks no model hub unless the user says so."""
     offline = ours.get("HF_HUB_OFFLINE") or "1"
     passed = {name: ours[name] for name in sorted(_PASSED | DEVICE_CHOICES) if name in ours}
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
@@ -47,16 +66,11 @@ def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
 
 
 def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:
-    """The browser that our environment chooses for local processes; None for that of the stack."""
     return BrowserChoice.of(ours)
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The names in the words of `--inherit-environ`, which commas may part.
-
-    Raises:
-        UsageError: our environment has no such variable.
-    """
+    """The names in the words of `--inherit-environ`, which commas may part."""
     names = tuple(dict.fromkeys(split_list(words)))
     for name in names:
         if name not in ours or not is_variable_name(name):

@@ -38,12 +38,10 @@ class JobUser:
 
     @property
     def option(self) -> str:
-        """The user as engines take it."""
         return f"{self.uid}:{self.gid}"
 
     @property
     def description(self) -> str:
-        """The user in a few words."""
         if self.is_lent_output:
             return f"the unprivileged user {self.option}, since the caller is root"
         if not self.uid:
@@ -57,11 +55,6 @@ def job_user(info: Mapping[str, Any], uid: int, gid: int) -> JobUser:
     Rootless engines, Docker's and Podman's, map a container's root to the user who started the
     engine, and all other ids to ones that own nothing here. An engine that maps ids although it is
     root's is told not to for our containers.
-
-    Args:
-        info: what the engine tells of itself.
-        uid: the caller's user id.
-        gid: the caller's group id.
     """
     options = {_name(option) for option in info.get("SecurityOptions") or ()}
     if "rootless" in options or info.get("Rootless") is True:
@@ -114,12 +107,9 @@ def let_read(path: Path) -> None:
 
 
 def require_readable(folder: Path, root: Path, user: JobUser) -> None:
-    """Refuse a folder of the user's own of which the job's user cannot read a file.
+    """Refuse a folder of which the job's user cannot read a file, which may be a link.
 
-    Args:
-        folder: the folder, whose files may be links.
-        root: the folder above it that the container sees.
-        user: the job's user.
+    The container sees what is below `root`.
     """
     if not user.is_lent_output:
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from queue import Queue
 from threading import Event
 
-from runner.contract.process_exit import TAIL_BYTES
+from runner.contract.processes import TAIL_BYTES
 
 LINE_BYTES = 64 << 10
 """Longest line that is passed on; the rest of a longer one is dropped."""
@@ -39,7 +39,6 @@ class LineSplitter:
         return lines
 
     def rest(self) -> list[bytes]:
-        """The last line, if it has no end."""
         return [line] if (line := self._end(b"")) else []
 
     def _end(self, piece: bytes) -> bytes:
@@ -100,7 +99,6 @@ class JobOutput:
 
     @property
     def log(self) -> str:
-        """The end of what went to stderr."""
         return self._tail.decode("utf-8", "replace")
 
     def take_stdout(self, chunk: bytes) -> None:

@@ -19,13 +19,12 @@ from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import OWNER_LABEL, is_orphan, owner_id
-from orchestrator.launchers.environment import process_environment
+from orchestrator.launchers.environment import cpus_of_process, process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
-from orchestrator.launchers.placement import cpus_of_process
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits, Provenance
-from runner.contract.process_exit import oom_kills
+from runner.contract.processes import oom_kills
 
 _PREFIX = "accelmatrix-job-"
 _PATIENCE_S = 5.0
@@ -93,7 +92,6 @@ class ProcessLauncher(LocalLauncher):
         self._catalogue = catalogue
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Check that the backend's runtime is installed beside the orchestrator."""
         require_stack(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
@@ -148,11 +146,9 @@ class ProcessExecution:
 
     @property
     def lines(self) -> LineQueue:
-        """The runner's stdout, line by line."""
         return self._output.lines
 
     def kill(self) -> None:
-        """Send SIGKILL to the runner's process group."""
         self.lines.discard()
         self._kill_group()
 

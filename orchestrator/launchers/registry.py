@@ -63,24 +63,17 @@ class PinnedImages:
         self._pinned = {image.backend: image for image in pinned}
 
     def ensure(self, backend: Backend) -> Image:
-        """The backend's image, which the engine holds."""
         if pinned := self._pinned.get(backend):
             return self._images.exactly(pinned.reference, pinned.digest)
         return self._images.ensure(backend)
 
 
 def known_launcher(name: str | None) -> LauncherName | None:
-    """The launcher of that name; None if this version knows none."""
     return next((known for known in LAUNCHERS if known == name), None)
 
 
 def choose_launcher(requested: str, note: Note) -> LauncherName:
-    """The requested launcher; for `auto` containers if an engine answers, else processes.
-
-    Raises:
-        EngineUnavailable: containers were requested and no engine answers.
-        UsageError: a variable about images is wrong, e.g. ACCELMATRIX_REGISTRY is no registry.
-    """
+    """The requested launcher; for `auto` containers if an engine answers, else processes."""
     ImageSettings.from_environment()  # refuses a bad variable before anything is made
     if name := known_launcher(requested):
         if LAUNCHERS[name].needs_images:
@@ -111,10 +104,6 @@ def make_launcher(
 
     Containers execute in today's images, save in those that are pinned, or that the user chose by
     their references.
-
-    Raises:
-        EngineUnavailable: the launcher needs an engine and none answers.
-        UsageError: a variable about images is wrong, e.g. ACCELMATRIX_REGISTRY is no registry.
     """
     if name == "process":
         return ProcessLauncher()

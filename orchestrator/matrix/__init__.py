@@ -13,7 +13,7 @@ from orchestrator.matrix.load import (
 )
 from orchestrator.matrix.named_cells import MatrixData, cells_document, cells_text
 from orchestrator.system.plain_data import Location
-from orchestrator.system.yaml_file import Source
+from orchestrator.system.problems import Source
 
 __all__ = [
     "Combination",

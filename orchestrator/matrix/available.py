@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from analysis.results.synonyms import AVAILABLE, axis_called
 from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.axes import AxisName, Backend, Mode, Precision, Runtime
 from runner.contract.cell import DEFAULT_RUNTIMES
 from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.support import SUPPORTED
-from runner.contract.synonyms import AVAILABLE, axis_called
 
 _DOCTOR = "`orchestrator doctor` says what each backend lacks"
 

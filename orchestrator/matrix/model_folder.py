@@ -5,20 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.matrix.model_types import unknown_type
 from orchestrator.matrix.signatures import Config
+from orchestrator.matrix.unknown_models import unknown_type
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.problems import quote
-from runner.contract.errors import DamagedFile, SkipEntry
-from runner.contract.weights import (
-    CONFIG_FILE,
-    WEIGHTS_SUFFIX,
+from orchestrator.system.weights import (
     count_parameters,
     open_model_file,
     repository_of,
     revision_of,
     weight_files,
 )
+from runner.contract.errors import DamagedFile, SkipEntry
+from runner.contract.models.catalogue import CONFIG_FILE, WEIGHTS_SUFFIX
 
 Weights = Literal["random", "pretrained"]
 

@@ -14,8 +14,7 @@ from orchestrator.matrix.model_files import read_models
 from orchestrator.matrix.model_folder import name_of, read_folder
 from orchestrator.matrix.unknown_models import MODEL_FILES, is_folder, means_path, unknown_model
 from orchestrator.system.plain_data import Location, dotted
-from orchestrator.system.problems import Problem, problems_in
-from orchestrator.system.yaml_file import Source
+from orchestrator.system.problems import Problem, Source, problems_in
 from runner.contract.errors import SkipEntry
 from runner.contract.models import ModelSpec, catalogue, model_sets
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.matrix.model_names import Names, known_names
 from orchestrator.matrix.values import BACKENDS
-from orchestrator.system.yaml_file import Source
+from orchestrator.system.problems import Source
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell
 from runner.contract.models import catalogue

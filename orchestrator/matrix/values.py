@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from analysis.results.synonyms import counsel, meaning
 from orchestrator.system.problems import not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
-from runner.contract.synonyms import counsel, meaning
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 LARGEST = 1_000_000

@@ -8,9 +8,10 @@ from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from orchestrator.matrix import Combination, Combiner, Matrix
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Selector
+from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell
 from runner.contract.errors import MatrixError, NothingToDo, closest
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import Reason

@@ -20,7 +20,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
-from runner.contract.models.spec import LARGEST_SIZE
+from runner.contract.models.catalogue import LARGEST_SIZE
 from runner.contract.reasons import Reason, reason
 
 _Config = Mapping[str, Any]

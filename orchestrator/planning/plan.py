@@ -28,8 +28,9 @@ from orchestrator.planning.expand import (
     unheard,
 )
 from orchestrator.planning.memory import beyond_wasm, shortage
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration
-from runner.contract.cell import Backend, Cell, Frozen, Selector
+from runner.contract.cell import Backend, Cell, Frozen
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec

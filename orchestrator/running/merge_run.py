@@ -3,17 +3,19 @@
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
+from orchestrator.running.record_files import COMPACT_BYTES, find_strays
+from orchestrator.screen.words.records import record_words
+from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords
 from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.store.records.compact import compact_files
-from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
-from runner.contract.plain_files import plain_fault
+from runner.contract.files import plain_fault
 from runner.contract.record.verdict import RETRIED
 
 
@@ -48,7 +50,10 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     if elsewhere and (stored := store.described_runs().get(run.run_id)) and stored.described:
         run = stored.unfinished
     files, faults = openable_files(folder.files)
-    merged = store.merge(files, run, expected=expected, elsewhere=elsewhere, keep=elsewhere)
+    merge = partial(
+        store.merge, words=record_words, expected=expected, elsewhere=elsewhere, keep=elsewhere
+    )
+    merged = merge(files, run)
     others = tuple(file for file in merged.damaged if file.other_schema)
     reasons = {file.path: file.reason for file in merged.damaged if file not in others} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
@@ -56,11 +61,14 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
         aside = folder.set_aside(reasons)
-        damaged = (_describe_damage(path, reason, aside) for path, reason in reasons.items())
-        merged = replace(merged, damaged=(*others, *damaged))
-        merged += store.merge(
-            aside.lost, run, expected=expected, elsewhere=elsewhere, keep=elsewhere
+        damaged = (
+            Damaged(aside.moved[path], f"{reason}; it was set aside")
+            if path in aside.moved
+            else Damaged(path, reason)
+            for path, reason in reasons.items()
         )
+        merged = replace(merged, damaged=(*others, *damaged))
+        merged += merge(aside.lost, run)
     earlier = _set_aside_before(folder, reasons, store)
     missing = _missing(folder, merged, store) if without or reasons else ()
     return replace(merged, damaged=(*merged.damaged, *earlier, *strays), missing=missing)
@@ -69,7 +77,9 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
 def merge_untouched(folder: RunFolder, store: Store) -> MergeReport:
     """Merge a run's records and change nothing in its folder: what is damaged stays where it is."""
     files, faults = openable_files(folder.files)
-    merged = store.merge(files, _run_row(folder), expected=folder.expected, elsewhere=True)
+    merged = store.merge(
+        files, _run_row(folder), words=record_words, expected=folder.expected, elsewhere=True
+    )
     damaged = tuple(Damaged(path, reason) for path, reason in faults.items())
     return replace(merged, damaged=(*merged.damaged, *damaged))
 
@@ -99,7 +109,7 @@ def merge_without_plan(path: Path, store: Store, *, keep: bool) -> MergeReport:
     plain, faults = openable_files([*cells, *compact_files(records)])
     unreadable = tuple(Damaged(file, reason) for file, reason in faults.items())
     strays = tuple(find_strays(records, cells))
-    merged = store.merge(plain, expected=expected, elsewhere=True, keep=keep)
+    merged = store.merge(plain, words=record_words, expected=expected, elsewhere=True, keep=keep)
     return replace(merged, damaged=(*merged.damaged, *unreadable, *strays))
 
 
@@ -123,12 +133,6 @@ def _missing(folder: RunFolder, merged: MergeReport, store: Store) -> tuple[Miss
     ended = store.ended(run_id) | {name.removeprefix(f"{run_id}/") for name in merged.refused}
     cells = tuple(cell.id for cell in folder.cells if cell.id not in ended)
     return (MissingVerdicts(run_id, len(folder.cells), cells),) if cells else ()
-
-
-def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:
-    if path not in aside.moved:
-        return Damaged(path, reason)
-    return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
 def _run_row(folder: RunFolder) -> Run:

@@ -10,11 +10,10 @@ from orchestrator.screen import pages
 from runner import __version__
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
-from runner.contract.errors import UsageError
+from runner.contract.errors import UsageError, how_to_install
 from runner.contract.graph import Graph
-from runner.contract.installation import how_to_install
 from runner.contract.models import TensorSpec
-from runner.contract.web.pages import (
+from runner.contract.web import (
     BUNDLES,
     RUNTIME_FOLDER,
     SCRIPTS_FOLDER,

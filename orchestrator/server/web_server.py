@@ -24,7 +24,7 @@ from typing import Any
 
 from orchestrator.server.content import ServedContent
 from runner.contract.errors import UsageError
-from runner.contract.web.pages import ISOLATION
+from runner.contract.web import ISOLATION
 
 _DAYS = 7
 _OPENSSL_S = 30

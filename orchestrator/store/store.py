@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from duckdb import DuckDBPyConnection
 
 from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
-from orchestrator.store.database.connect import connect, store_errors
-from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
-from orchestrator.store.database.open import open_current
+from orchestrator.store.database.connect import (
+    WAIT_S,
+    connect,
+    is_missing,
+    require_database,
+    store_errors,
+    writer_lock,
+)
+from orchestrator.store.database.open import create, open_current
 from orchestrator.store.query import results
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
@@ -27,14 +33,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pandas import DataFrame
 
-    from orchestrator.store.merge.merge import LeaveOut
+    from orchestrator.store.merge.expected import ExpectedRecords
+    from orchestrator.store.merge.merge import LeaveOut, WriteWords
     from orchestrator.store.merge.report import MergeReport
     from orchestrator.store.query.ask import QuestionLimits
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.runs import StoredRun
-    from orchestrator.store.records.planned import ExpectedRecords
     from orchestrator.store.schema.sources import Run
+
+
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
 
 
 class Store:
@@ -53,7 +63,6 @@ class Store:
         self.scratch = scratch
         """True if it takes fake and synthetic rows."""
         self.read_only = read_only
-        """True if nothing can be written."""
         self._connection = connection
         self._closing = closing
         self._streams: list[RecordStream] = []
@@ -62,18 +71,21 @@ class Store:
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
         """Open a database for writing, and create it if there is none.
 
-        A scratch database, which takes fake and synthetic rows, stays one: it is never opened
-        as a real database, nor the other way round.
+        A scratch database, which takes fake and synthetic rows, stays one.
         """
-        from orchestrator.store.database.open import create
-
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
             if is_missing(path):
                 create(path, scratch=scratch)
             store = cls._opened(path, closing, wait_s, read_only=False)
             if store.scratch != scratch:
-                raise _wrong_kind(path, scratch=store.scratch)
+                kind = "real database, which never takes"
+                if store.scratch:
+                    kind = "scratch database, which may hold"
+                raise StoreError(
+                    f"{path}: a {kind} fake and synthetic rows",
+                    hint="name another file with `--database`",
+                )
             store._closing = closing.pop_all()
         return store
 
@@ -109,6 +121,7 @@ class Store:
         self,
         paths: Iterable[Path],
         *runs: Run,
+        words: WriteWords | None = None,
         expected: ExpectedRecords | None = None,
         elsewhere: bool = False,
         keep: bool = False,
@@ -117,13 +130,15 @@ class Store:
 
         The newest record of a cell wins. Damaged files, records that no measurement can have
         given, fake and synthetic rows are left out and reported; see
-        `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
-        So are records that are not the `expected` ones, if such are named. Files from `elsewhere`
-        replace no measurement of ours; `keep` copies what is taken into a file beside the database.
+        `MergeReport.require_complete`. So are records that are not the `expected` ones, if such are
+        named. A run that nobody describes is inferred from its records. `words` makes the columns
+        `reason`, `remedy`, `correct_reason` and `grade_reasons`; without it codes stand there.
+        Files from `elsewhere` replace no measurement of ours; `keep` copies what is taken into a
+        file beside the database.
         """
         from orchestrator.store.health.incoming import leave_out_impossible
-        from orchestrator.store.merge.merge import Admission, merge_files
-        from orchestrator.store.merge.strangers import leave_out_strangers
+        from orchestrator.store.merge.expected import leave_out_strangers
+        from orchestrator.store.merge.merge import Admission, merge_files, write_codes
         from orchestrator.store.records.find import find_files
 
         if self.read_only:
@@ -144,7 +159,10 @@ class Store:
                     self._connection,
                     files,
                     runs,
-                    Admission(self.scratch, elsewhere, refusals, self.path if keep else None),
+                    Admission(
+                        *(self.scratch, elsewhere, refusals, self.path if keep else None),
+                        words=words or write_codes,
+                    ),
                     thread.check_interrupt,
                 )
             )
@@ -153,11 +171,9 @@ class Store:
         """The rows of these imports, under the columns of record files."""
         from orchestrator.store.query.runs import imported_rows
 
-        with self._reading():
-            return imported_rows(self._connection, run_ids)
+        return self._answer(imported_rows, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
-        """Remove results that are no longer in their source."""
         from orchestrator.store.query.runs import forget
 
         with store_errors(f"{self.path}: nothing was removed", REMEDY):
@@ -165,65 +181,51 @@ class Store:
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""
-        with self._reading():
-            return results.verdicts(self._connection, run_id)
+        return self._answer(results.verdicts, run_id)
 
     def ended(self, run_id: str) -> frozenset[str]:
         """The cells of this run with a verdict, in quarantine or not."""
-        with self._reading():
-            return results.ended(self._connection, run_id)
+        return self._answer(results.ended, run_id)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the newest first."""
-        with self._reading():
-            return results.runs(self._connection)
+        return self._answer(results.runs)
 
     def described_runs(self) -> Mapping[str, StoredRun]:
         """All that is known of each run, by its id, the newest first."""
         from orchestrator.store.query.runs import stored_runs
 
-        with self._reading():
-            return stored_runs(self._connection)
+        return self._answer(stored_runs)
 
     def history(self, host: str) -> Mapping[str, CellSpeed]:
         """Speeds by cell id, from cells that ended well on the machine of this id."""
-        with self._reading():
-            return results.history(self._connection, host)
+        return self._answer(results.history, host)
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""
-        with self._reading():
-            return results.results(self._connection, run_id)
+        return self._answer(results.results, run_id)
 
     def neighbours(self, run_id: str, *, later: bool = False) -> list[Neighbour]:
-        """The last results of the same series before this run, as far as they can be quoted.
-
-        Later ones are the next results after it.
-        """
-        with self._reading():
-            return results.neighbours(self._connection, run_id, later=later)
+        """The last results of the same series before this run that can be quoted, or the next."""
+        return self._answer(results.neighbours, run_id, later=later)
 
     def measured_before(
         self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
         """The newest run here that measured some of these: model id and profile by cell id."""
-        with self._reading():
-            return results.measured_before(self._connection, wanted, host, launcher)
+        return self._answer(results.measured_before, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""
-        with self._reading():
-            return results.command_of(self._connection, run_id)
+        return self._answer(results.command_of, run_id)
 
     def measurement(self, result_id: str) -> Measurement | None:
         """One verdict with what it takes to measure it again; None if it is not here."""
-        with self._reading():
-            return results.measurement(self._connection, result_id)
+        return self._answer(results.measurement, result_id)
 
     def nearest(self, result_id: str) -> str | None:
         """The result id most like this one; None in an empty database."""
-        with self._reading():
-            return results.nearest(self._connection, result_id)
+        return self._answer(results.nearest, result_id)
 
     def records(
         self, *, trusted: bool = True, whole: bool = False, **filters: Unpack[Filters]
@@ -236,8 +238,7 @@ class Store:
         from orchestrator.store.query.filters import selected_ids
         from orchestrator.store.query.records import RecordStream
 
-        with self._reading():
-            wanted = selected_ids(self._connection, filters, trusted=trusted)
+        wanted = self._answer(selected_ids, filters, trusted=trusted)
         stream = RecordStream(self._read(wanted, whole=whole))
         self._streams.append(stream)
         return stream
@@ -248,25 +249,18 @@ class Store:
         """These filters as a condition on `benchmark_performance`; raises what `records` does."""
         from orchestrator.store.query.filters import condition
 
-        with self._reading():
-            return condition(self._connection, filters, trusted=trusted, as_options=as_options)
+        return self._answer(condition, filters, trusted=trusted, as_options=as_options)
 
     def coverage(self) -> Coverage:
-        """Rows by table, verdicts by source, and which models are covered on which backend."""
-        with self._reading():
-            return coverage(self._connection)
+        return self._answer(coverage)
 
     def stale(self, installed: Installation) -> tuple[Stale, ...]:
-        """Groups of cells whose newest proven results were measured with older software."""
-        with self._reading():
-            return stale(self._connection, installed)
+        return self._answer(stale, installed)
 
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
-        """The answer to one question in SQL, as an Arrow table; base units in tables, customary
-        ones in views.
+        """The answer to one question in SQL; base units in tables, customary ones in views.
 
-        It can change nothing and reaches no other file, even if the store is open for writing: the
-        question is asked of the file, on a connection that can only read this database.
+        It is asked of the file, on a connection that can only read it, whatever this one can.
         """
         from orchestrator.store.query.ask import query
 
@@ -295,15 +289,17 @@ class Store:
         with self._reading():
             yield from read(self._connection, wanted, whole=whole)
 
+    def _answer(
+        self,
+        question: Callable[Concatenate[DuckDBPyConnection, _Parameters], _Answer],
+        *parameters: _Parameters.args,
+        **options: _Parameters.kwargs,
+    ) -> _Answer:
+        with self._reading():
+            return question(self._connection, *parameters, **options)
+
     def _let_go(self) -> None:
         self._connection.close()
 
     def _reading(self) -> AbstractContextManager[None]:
         return store_errors(f"{self.path}: cannot be read", "restore it, or merge into a new one")
-
-
-def _wrong_kind(path: Path, *, scratch: bool) -> StoreError:
-    kind = "scratch database, which may hold" if scratch else "real database, which never takes"
-    return StoreError(
-        f"{path}: a {kind} fake and synthetic rows", hint="name another file with `--database`"
-    )

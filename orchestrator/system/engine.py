@@ -35,9 +35,6 @@ def connect_engine(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
     """A client of the engine that `docker` itself would use.
 
     That is DOCKER_HOST, else DOCKER_CONTEXT, else the current context of docker's configuration.
-
-    Raises:
-        EngineUnavailable: it does not answer.
     """
     arguments, address = _endpoint()
     with engine_errors(f"no container engine answers at {address}"):
@@ -45,7 +42,6 @@ def connect_engine(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
 
 
 def engine_answers(timeout_s: int = ANSWER_TIMEOUT_S) -> bool:
-    """True if an engine answers within a short time."""
     try:
         client = connect_engine(timeout_s)
     except EngineUnavailable:

@@ -14,7 +14,6 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import atomic_file
 
 RESULTS_FOLDER = Path("results")
-"""Default folder of all runs."""
 DATABASE_NAME = "benchmarks.duckdb"
 SNAPSHOTS_FOLDER = "snapshots"
 """The folder below the results in which snapshots of the database lie."""
@@ -22,7 +21,6 @@ IMPORTS_FOLDER = "imports"
 """The folder of imports' records, beside those of runs."""
 PACKED_IMPORTS = "packed.parquet"
 """The file there with the records of many imports."""
-"""Default name of the database in that folder."""
 REMEDY = "{remedy}"
 """Stands in a hint for what helps against an error of the file system."""
 OUTPUT_HINT = f"{REMEDY}; nothing is left behind"
@@ -65,11 +63,9 @@ def database_option(database: Path) -> list[str]:
 def translate_os_errors(
     path: Path, problem: str = "cannot be written", hint: str = _RESUME_HINT
 ) -> Iterator[None]:
-    """Turn an error of the file system into one that names the file.
+    """Turn an error of the file system into a StoreError that names the file.
 
-    Raises:
-        StoreError: the file system refused, e.g. because the disk is full.
-        BrokenPipeError: the reader of a pipe has gone, which is for the command's boundary.
+    A BrokenPipeError, when a pipe's reader has gone, is for the command's boundary.
     """
     try:
         yield
@@ -90,7 +86,6 @@ def file_hint(error: Exception, hint: str = REMEDY) -> str:
 
 
 def is_stdout(path: Path | None) -> bool:
-    """True if this is one of the names of stdout."""
     return str(path) in _STDOUT
 
 
@@ -103,17 +98,12 @@ def is_stream(path: Path) -> bool:
 
 
 def is_disk(path: Path) -> bool:
-    """True for a block device, which holds files."""
     mode = _mode(path)
     return mode is not None and stat.S_ISBLK(mode)
 
 
 def require_no_stream(option: str, path: Path) -> None:
-    """Refuse an output that cannot be written under another name first.
-
-    Raises:
-        UsageError: it is stdout, a pipe or a device.
-    """
+    """Refuse an output that cannot be written under another name first."""
     if is_stream(path):
         raise UsageError(
             f"{option} {path}: is a stream; a file or folder on disk is needed",
@@ -122,13 +112,9 @@ def require_no_stream(option: str, path: Path) -> None:
 
 
 def require_free(option: str, path: Path, *, force: bool, database: Path) -> None:
-    """Refuse an output file that must not be replaced, before any work is done for it.
+    """Refuse an output that must not be replaced, before any work is done for it.
 
-    Pipes and devices are allowed: nothing in them is replaced.
-
-    Raises:
-        UsageError: it exists and `force` does not allow to replace it, it is a folder, a disk, or
-            the very database that is read.
+    A file goes with `force` alone. Pipes and devices are allowed: nothing in them is replaced.
     """
     if path.is_dir() or is_disk(path):
         kind = "a folder" if path.is_dir() else "a disk"
@@ -142,12 +128,7 @@ def require_free(option: str, path: Path, *, force: bool, database: Path) -> Non
 def require_free_folder(
     option: str, path: Path, *, force: bool, is_export: Callable[[Path], bool]
 ) -> None:
-    """Refuse an output folder that holds anything but earlier exports.
-
-    Raises:
-        UsageError: it exists and `force` does not allow to replace it, holds something else, or
-            is a file.
-    """
+    """Refuse an output folder that holds anything but earlier exports."""
     _require_absent(option, path, force=force)
     if not path.is_dir():
         if path.exists():
@@ -164,12 +145,7 @@ def require_free_folder(
 
 @contextmanager
 def output_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open an output for writing: a file is written atomically, a pipe or device directly.
-
-    Raises:
-        StoreError: the file system refused; what was there before is as it was.
-        BrokenPipeError: the reader of the pipe has gone.
-    """
+    """Open an output: a file is written whole or not at all, a pipe or device directly."""
     if is_stream(path):
         with _output_stream(path) as file:
             yield file
@@ -182,11 +158,7 @@ def output_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def output_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, which replaces `path` at the end.
-
-    Raises:
-        StoreError: the file system refused; what was there before is as it was.
-    """
+    """Yield a temporary folder, which replaces `path` at the end."""
     path = path.resolve()
     unfinished, old = (path.with_name(f".{path.name}.{end}") for end in ("tmp", "old"))
     try:
@@ -202,11 +174,7 @@ def output_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, which gets its name at the end; the temporary one says by whom.
-
-    Raises:
-        OSError: the file system refused, or there is such a folder; nothing is left behind.
-    """
+    """Yield a temporary folder, which gets its name at the end; OSError if there is one already."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{_HALF_MADE}")
     try:
         unfinished.mkdir(parents=True)

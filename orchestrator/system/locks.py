@@ -22,9 +22,6 @@ def hold_devices(
     """Hold the locks of these devices, waiting for the run that holds one.
 
     They are taken in alphabetical order, so that two runs cannot wait for each other.
-
-    Raises:
-        StoreError: the folder of the locks cannot be used.
     """
     folder = folder or _shared_folder()
     with ExitStack() as stack:
@@ -53,7 +50,6 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
 
 
 def _shared_folder() -> Path:
-    """A folder that all users of this host share."""
     configured = os.environ.get(FOLDER_VARIABLE)
     folder = Path(configured) if configured else SHARED_FOLDER
     if not folder.is_dir():

@@ -60,8 +60,6 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def number_parser(least: int = 1, most: int | None = None) -> Callable[[object], int]:
-    """A parser of whole numbers in this range."""
-
     def parse(value: object) -> int:
         text = str(value)
         if not _WHOLE.fullmatch(text):
@@ -89,17 +87,11 @@ def parser_of(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 seconds_parser = parser_of(parse_duration)
-"""A parser of durations."""
 bytes_parser = parser_of(parse_size)
-"""A parser of sizes in bytes."""
 
 
 def asked_format(form: str | None, *, as_json: bool) -> str | None:
-    """The format that `--format` and `--json` ask for, if any.
-
-    Raises:
-        UsageError: they ask for different ones.
-    """
+    """The format that `--format` and `--json` ask for, if any."""
     if as_json and form not in {None, "json"}:
         raise UsageError(
             f"--json and --format {form} contradict each other", hint="give one of them"

@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from orchestrator.system.memory import limited_growth
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, TABLE_BYTES, open_plain, read_plain
-from runner.contract.variables import python_environment
+from runner.contract.files import STREAM_BYTES, TABLE_BYTES, open_plain, read_plain
+from runner.contract.processes import python_environment
 
 UNREADABLE = (
     *(DamagedFile, OSError, pa.ArrowException),
@@ -68,7 +68,6 @@ class Read:
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of the columns that were read."""
         names: Sequence[str] = pa.ipc.open_stream(self.content).schema.names
         return names
 
@@ -82,14 +81,7 @@ class Read:
 def read_table(
     path: Path, columns: Sequence[str] | None = None, most_bytes: int = TABLE_BYTES
 ) -> pa.Table:
-    """All rows of a Parquet file.
-
-    Raises:
-        DamagedFile: it is no plain file, too large, or takes more memory or time than it may.
-        OSError: it does not exist or cannot be read.
-        pyarrow.ArrowInvalid: it is damaged, or no Parquet file.
-        StoreError: no process can be started that reads it.
-    """
+    """All rows of a Parquet file; raises one of `UNREADABLE`, or StoreError without a child."""
     (read,) = read_tables([path], columns, most_bytes=most_bytes)
     return read.table()
 
@@ -115,12 +107,7 @@ def read_tables(
 ) -> Iterator[Read]:
     """Read files one after the other; only plain ones that have one name are opened.
 
-    Args:
-        paths: the files.
-        columns: those that are read of rows; None for all.
-        extent: the part that is read.
-        most_bytes: most bytes of each file.
-        check_interrupt: is asked from time to time.
+    Of rows, `columns` are read, or all; `check_interrupt` is asked from time to time.
     """
     question = {"columns": columns and [*columns], "extent": extent, "most_bytes": most_bytes}
     yield from _read_each([*paths], question, check_interrupt)

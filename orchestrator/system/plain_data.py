@@ -11,7 +11,6 @@ MOST_DEPTH = 20
 _LARGEST = 10**308
 """Beyond it a whole number is no finite floating-point number."""
 _SHOWN = 80
-"""Letters of a key in an error."""
 
 Location = tuple[str | int, ...]
 """Keys and list positions from the top of a document."""
@@ -34,16 +33,9 @@ def clip(text: str) -> str:
 
 
 def parse_json(text: str, constant: Callable[[str], Any] | None = None) -> Any:
-    """The data of a JSON document.
+    """The data of a JSON document; ValueError says where it is none, or not plain.
 
-    Args:
-        text: the document.
-        constant: what stands for `NaN`, `Infinity` and `-Infinity`, which JSON does not have;
-            they are refused if it is None.
-
-    Raises:
-        ValueError: it is no JSON, repeats a key, is nested too deeply, or holds something that is
-            no finite number or no Unicode text; the message says where.
+    `constant` makes of `NaN`, `Infinity` and `-Infinity`, which JSON lacks, what stands for them.
     """
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=constant or _refuse)

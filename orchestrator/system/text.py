@@ -28,11 +28,7 @@ _TEXT_ESCAPES = {code: escape for code, escape in _LINE_ESCAPES.items() if code 
 
 
 def parse_duration(value: object) -> float:
-    """Seconds from `90s`, `20m`, `1h30m`, `500ms` or a plain number of seconds.
-
-    Raises:
-        ValueError: it is no duration, is negative or is not finite.
-    """
+    """Seconds from `90s`, `20m`, `1h30m`, `500ms` or a plain number of seconds."""
     seconds = _number(value)
     if seconds is None and isinstance(value, str):
         parts = {unit: part for unit, part in _parts(value).items() if part is not None}
@@ -64,11 +60,7 @@ def format_age(seconds: float) -> str:
 
 
 def parse_size(value: object) -> int:
-    """Bytes from `8GiB` (powers of 1024), `512MB` (powers of 1000) or a plain number of bytes.
-
-    Raises:
-        ValueError: it is no size, or is less than one byte.
-    """
+    """Bytes from `8GiB` (powers of 1024), `512MB` (powers of 1000) or a plain number of bytes."""
     size = _number(value)
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match and match[2].lower() in _BYTES:
@@ -88,11 +80,7 @@ def format_size(size: int) -> str:
 
 
 def parse_share(value: object) -> float:
-    """The fraction in `2%` or `0.02`.
-
-    Raises:
-        ValueError: it is no share, is 0 or is more than 1.
-    """
+    """The fraction in `2%` or `0.02`."""
     percent = isinstance(value, str) and value.rstrip().endswith("%")
     number = _number(str(value).rstrip()[:-1] if percent else value)
     share = number / 100 if percent and number is not None else number

@@ -27,7 +27,6 @@ class _Work(Generic[_T]):
         self.is_done = False
 
     def run(self) -> None:
-        """Do the work, in this thread."""
         try:
             self._results.append(self._do())
         except BaseException as error:
@@ -43,7 +42,6 @@ class _Work(Generic[_T]):
         return self.is_done
 
     def result(self) -> _T:
-        """Its result, or the error that it raised, once it has ended."""
         try:
             if self._error is not None:
                 raise self._error
@@ -68,13 +66,9 @@ class InterruptibleThread:
         *,
         patience_s: float | None = None,
     ) -> None:
-        """A thread that waits for work.
+        """`interrupt` ends a statement that the work executes; all of it may take `timeout_s`.
 
-        Args:
-            interrupt: ends a statement that the work executes, or does nothing between two.
-            timeout_s: time for all of its work, seconds; None is for ever.
-            patience_s: time for the work to hear an interruption before it is given up, seconds;
-                None: it is never given up.
+        Work that goes on `patience_s` after an interruption is given up; never if that is None.
         """
         self._interrupt = interrupt
         self._left_s = timeout_s
@@ -92,11 +86,9 @@ class InterruptibleThread:
         self.close(lambda: None)
 
     def wait_for(self, do: Callable[[], _T]) -> _T:
-        """Do the work and return its result; the time that it takes is taken from the limit.
+        """Do the work and return its result, or raise TimeoutError or KeyboardInterrupt.
 
-        Raises:
-            TimeoutError: the limit is reached.
-            KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
+        Its time is taken from the limit; what it had not committed is undone.
         """
         work = _Work(do)
         self._tasks.put(work)
@@ -116,11 +108,7 @@ class InterruptibleThread:
         return work.result()
 
     def check_interrupt(self) -> None:
-        """Let work between two statements end as well; the work itself calls this.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed.
-        """
+        """Let work between two statements end as well; the work itself calls this."""
         if self._interrupted:
             raise KeyboardInterrupt
 

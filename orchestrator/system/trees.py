@@ -14,11 +14,7 @@ _PERMISSIONS = 0o777
 
 
 def give_tree(folder: Path, uid: int, gid: int) -> None:
-    """Give a folder and all in it to a user; files lose what would let others act as their owner.
-
-    Raises:
-        OSError: the folder itself cannot be given.
-    """
+    """Give a folder with all in it to a user; files lose what lets others act as their owner."""
     os.chown(folder, uid, gid, follow_symlinks=False)
     for entry in _entries(folder):
         with suppress(OSError):
@@ -70,11 +66,7 @@ def tree_size(path: Path) -> int:
 
 
 def remove_entry(path: Path) -> None:
-    """Remove whatever has this name, a link itself and not what it leads to.
-
-    Raises:
-        OSError: the file system refused.
-    """
+    """Remove whatever has this name, a link itself and not what it leads to."""
     if path.is_dir() and not path.is_symlink():
         remove_tree(path)
     else:

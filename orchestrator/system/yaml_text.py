@@ -22,11 +22,7 @@ _UNCLOSED = {"flow mapping": "{", "flow sequence": "[", "quoted scalar": "quote"
 def advise(text: str, line: int, context: str, context_line: int | None) -> str | None:
     """The fault near a line, counted from 0, where a parser gave up; None if nothing is known.
 
-    Args:
-        text: the whole document.
-        line: the line at which the parser stopped.
-        context: what it was reading, in its own words.
-        context_line: where that began, if it is known.
+    The parser says what it was reading, and where that began.
     """
     lines = text.splitlines()
     near = [number for number in (line, line - 1) if 0 <= number < len(lines)]
@@ -110,15 +106,12 @@ _NUMBER_LENGTH = 320
 
 
 def parse_yaml(text: str, name: str) -> tuple[Any, dict[Location, int]]:
-    """The data of one YAML document, and the line of each of its values.
+    """The data of one plain YAML document, and the line of each value; errors begin with `name`.
 
     Anchors and aliases are refused altogether: a matrix repeats nothing, each value keeps one
     location that errors can name, and no small file can grow into a large one. So are words
     that are one value in YAML 1.1, which the parser speaks, and another in 1.2: `1:30` is 90
     there, `010` is 8, `yes` is true and `1e3` is text.
-
-    Raises:
-        MatrixError: not one plain YAML document; the message starts with `name`.
     """
     reader = _Reader(name)
     try:
@@ -156,7 +149,6 @@ class _Reader:
         self.lines: dict[Location, int] = {}
 
     def plain(self, node: Any, location: Location) -> Any:
-        """The data of a node."""
         self.lines.setdefault(location, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, location)
@@ -185,7 +177,6 @@ class _Reader:
 
 
 def _scalar(node: Any) -> Any:
-    """The value of a word."""
     kind, word = node.tag.removeprefix(_TAG), node.value
     if kind == "null":
         return None
@@ -229,7 +220,6 @@ def _refuse_hidden_number(word: str) -> None:
 
 
 def _written(word: str, value: object) -> str:
-    """The advice how to write what is meant."""
     plain = _TRUTHS[not value] if isinstance(value, bool) else value
     return f'write {plain}, or "{clip(word)}" in quotes if it is text'
 

@@ -14,11 +14,7 @@ _ENCRYPTED = 0x1
 
 
 def stored_entries(archive: ZipFile, most_bytes: int) -> list[ZipInfo]:
-    """The entries of an archive that holds its files as they are.
-
-    Raises:
-        BadZipFile: one is packed or encrypted, or together they are larger than that.
-    """
+    """The entries of an archive that holds its files unpacked; else BadZipFile."""
     entries = archive.infolist()
     stored = all(
         entry.compress_type == ZIP_STORED and not entry.flag_bits & _ENCRYPTED for entry in entries

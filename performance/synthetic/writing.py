@@ -9,8 +9,8 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message
-from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import DEFAULTS
+from orchestrator.store.schema.tables import ORIGIN, RECORD
 from orchestrator.system.threads import InterruptibleThread
 from performance.synthetic.cells import cells
 from performance.synthetic.draw import CELLS_A_RUN, drawn

@@ -21,7 +21,7 @@ import pytest
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.launchers.base import Exit, Launcher, Task, TaskExecution
 from orchestrator.launchers.docker import DockerLauncher
-from orchestrator.launchers.placement import cpus_of_process
+from orchestrator.launchers.environment import cpus_of_process
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.store.records.validate import read_record

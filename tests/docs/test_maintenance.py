@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.app import app
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
@@ -31,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(parents=True)
     save_record(a_record(run_id=RUN_ID), folder)
     with Store.open(site / "results" / "benchmarks.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return site
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from tests.conftest import ROOT
@@ -41,7 +42,7 @@ def site(tmp_path: Path) -> Path:
     ):
         save_record(record, folder)
     with Store.open(tmp_path / "results" / "benchmarks.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return tmp_path
 
 

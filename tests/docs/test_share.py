@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.app import app
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record

@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from analysis.compatibility.verdicts import MEANINGS
-from orchestrator.store.health.checks.all_checks import CHECKS
-from orchestrator.store.health.checks.check import Check
+from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
 from orchestrator.store.query.export import TOPICS
 from orchestrator.store.query.filters import Filters

@@ -8,8 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.images.image import Image
-from orchestrator.images.trust import BuiltImages, state_file
+from orchestrator.images.image import BuiltImages, Image, state_file
 from orchestrator.system.engine import connect_engine
 from runner.contract.job import Job
 from tests.support.workplace import Workplace, wait_until

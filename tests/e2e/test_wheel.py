@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.image import Image
+from orchestrator.images.image import TRUST_LABEL, Image
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.settings import ImageSettings
-from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.system.engine import connect_engine
 from tests.conftest import ROOT
 from tests.support.checkout import copied_checkout, do

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.store import Store
 from runner.contract.record.files import arrow_schema, save_record
@@ -59,7 +60,7 @@ def write_comparable(folder: Path) -> Path:
         save_foreign(record, path, source="timm", simulated=simulated)
     database = folder / "benchmarks.duckdb"
     with Store.open(database) as store:
-        store.merge([records]).require_complete()
+        store.merge([records], words=record_words).require_complete()
     return database
 
 

@@ -13,6 +13,7 @@ from textwrap import indent
 
 import duckdb
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.database.open import write_blank
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
@@ -29,7 +30,8 @@ os.setuid(65534) if os.geteuid() == 0 else None
 _SCRIPT = """
 import os, resource, sys
 from pathlib import Path
-from orchestrator.store import Store, query
+from orchestrator.store.query.ask import query
+from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 {imports}
 arguments, paths = sys.argv[1:], [Path(argument) for argument in sys.argv[1:]]
@@ -58,7 +60,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> Path:
         (folder / str(number)).mkdir()
         files.append(save_record(record, folder / str(number)))
     with Store.open(folder / DATABASE_NAME) as store:
-        store.merge(files).require_complete()
+        store.merge(files, words=record_words).require_complete()
     return folder / DATABASE_NAME
 
 

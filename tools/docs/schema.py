@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.store.query.relations import RELATIONS
-from orchestrator.store.schema.columns import SqlColumn
-from orchestrator.store.schema.tables import STORE_VERSION, TABLES
+from orchestrator.store.schema.tables import STORE_VERSION, TABLES, SqlColumn
 from orchestrator.store.schema.views import VIEWS
 
 _GUIDE = (

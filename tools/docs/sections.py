@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.results.metrics import METRICS
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
-from orchestrator.commands.measure.verify.verification import (
+from orchestrator.commands.measure.verification import (
     Verification,
     load_verification,
     verdict_table,

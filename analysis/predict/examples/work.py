@@ -8,13 +8,15 @@ from typing import Any, TypeAlias
 from analysis.predict.examples.placements import Counts, architecture_in
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue
-from runner.contract.models.iteration import (
+from runner.contract.models.work import (
     FLOPS_PER_MAC,
     TRAINING_PASSES,
     WEIGHT_BYTES,
+    Polynomials,
+    catalogued_polynomials,
+    counts_of,
     iteration_work,
 )
-from runner.contract.models.work import Polynomials, catalogued_polynomials, counts_of
 
 _LAYERS = (
     *("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers"),

@@ -12,13 +12,13 @@ from analysis.results.comparability import SCOPE
 from analysis.results.metrics import Metric, metric_of
 from analysis.results.selection import Selection
 from analysis.results.series import DETERMINED
+from analysis.results.synonyms import axis_of, meaning
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
-from runner.contract.synonyms import axis_of, meaning
 
 PROPERTIES: tuple[str, ...] = tuple(DETERMINED)
 """Properties to compare by."""

@@ -35,8 +35,7 @@ class CompatibilityReport:
 
     def chart(self) -> "Chart | None":
         """The ratings drawn, or the families' speed-ups; None where there is none to draw."""
-        from analysis.charts.architectures import families_chart
-        from analysis.charts.ratings import ratings_chart
+        from analysis.charts.compatibility import families_chart, ratings_chart
 
         if self.families is not None:
             return families_chart(self.families)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.commands.exchange.merge import merge_results
 from orchestrator.running.run_file import run_folders
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.connect import writer_lock
 from orchestrator.store.health.rebuild import (
     Takeover,
     begin_rebuild,
@@ -42,13 +42,8 @@ def rebuild_database(results: Path, database: Path, *, scratch: bool = False) ->
     """Make a database anew from all record files, and replace the former one as a whole.
 
     Rows of the former one whose files are gone are kept in a file first, if it has this schema; a
-    copy of another one stays if it holds results that no file does.
-
-    Args:
-        results: the folder of runs and imports.
-        database: the database; what it keeps lies beside it.
-        scratch: True if fake and synthetic rows are welcome, unless there is a former database,
-            which decides.
+    copy of another one stays if it holds results that no file does. A former database decides
+    whether fake and synthetic rows are welcome; `scratch` does where there is none.
     """
     path = database.resolve()
     if not (path.exists() or any(_filed_runs(results, path))):
@@ -57,9 +52,10 @@ def rebuild_database(results: Path, database: Path, *, scratch: bool = False) ->
         former = former_database(path)
         if former is not None and former.is_current:
             keep_unfiled(path, frozenset(_filed_runs(results, path)))
-        unfinished = begin_rebuild(path, scratch=former.scratch if former else scratch)
+        scratch = former.scratch if former else scratch
+        unfinished = begin_rebuild(path, scratch=scratch)
         try:
-            with Store.open(unfinished, scratch=former.scratch if former else scratch) as store:
+            with Store.open(unfinished, scratch=scratch) as store:
                 merged = merge_results(results, path, store)
             if merged.is_empty:
                 raise _nothing(results)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.fleet.status import FleetDiagnosis, HostStatus
+from orchestrator.commands.fleet.hosts import FleetDiagnosis, HostStatus
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program
 from orchestrator.fleet.choice import FleetHosts
@@ -110,7 +110,6 @@ def _data(status: HostStatus) -> dict[str, object]:
 
 
 def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
-    """Print the backends of each host, what is missing, and the way to it."""
     if as_json:
         print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
         return
@@ -130,7 +129,6 @@ class ExecuteCommand(Command):
     """Execute a driver's orders, from stdin; ssh, Slurm and Ray start this on a host."""
 
     def execute(self) -> int:
-        """Serve the driver."""
         # Unbuffered: Python aborts at its end while a thread waits with the lock of a buffer.
         from orchestrator.commands.fleet.host_program import serve_driver
 
@@ -153,9 +151,8 @@ class DoctorOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Ask the hosts."""
         from orchestrator.backends.catalogue import known_backend, real_backends
-        from orchestrator.commands.fleet.status import diagnose_fleet
+        from orchestrator.commands.fleet.hosts import diagnose_fleet
         from runner.contract.errors import Unavailable
 
         backends = tuple(map(known_backend, self.backend or ())) or tuple(real_backends())
@@ -179,9 +176,7 @@ class StatusOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Ask the hosts."""
-        from orchestrator.commands.fleet.hosts import open_transports, own_journal
-        from orchestrator.commands.fleet.status import fleet_status
+        from orchestrator.commands.fleet.hosts import fleet_status, open_transports, own_journal
 
         journal = own_journal()
         with open_transports(self, exclusive=False) as transports:

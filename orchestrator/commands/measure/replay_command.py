@@ -14,7 +14,8 @@ from orchestrator.running.options import Images, LauncherChoice
 from orchestrator.system.options import Json, choice
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.replay.answer import ReplayRequest, ReplayResult
+    from orchestrator.commands.measure.replay import ReplayResult
+    from orchestrator.running.replay import ReplayRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +47,8 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Measure the result again."""
-        from orchestrator.commands.measure.replay.answer import ReplayRequest
-        from orchestrator.commands.measure.replay.words import print_replay
+        from orchestrator.commands.measure.replay import print_replay
+        from orchestrator.running.replay import ReplayRequest
         from orchestrator.screen.streams import after_work
 
         request = ReplayRequest(
@@ -69,8 +69,8 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
 
     def _replayed(self, request: "ReplayRequest") -> "ReplayResult":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.replay.answer import replay_result
+            from orchestrator.commands.measure.replay import replay_result
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return replay_result(request, observer)

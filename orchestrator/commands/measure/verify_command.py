@@ -18,7 +18,7 @@ from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.verify.answer import VerifyRequest, VerifyResult
+    from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -53,15 +53,13 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Check models or a bundle."""
         if self.bundle is not None:
             self.refuse_beside(
                 "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
             )
             return _verify_bundle(self.bundle, as_json=self.json)
-        from orchestrator.commands.measure.verify.answer import VerifyRequest
-        from orchestrator.commands.measure.verify.verification import save_verification
-        from orchestrator.commands.measure.verify.words import print_verification
+        from orchestrator.commands.measure.verification import print_verification, save_verification
+        from orchestrator.commands.measure.verify import VerifyRequest
         from orchestrator.screen.streams import after_work
 
         request = VerifyRequest(
@@ -88,8 +86,8 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
 
     def _verified(self, request: "VerifyRequest") -> "VerifyResult":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.verify.answer import verify_models
+            from orchestrator.commands.measure.verify import verify_models
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return verify_models(request, observer)
@@ -107,9 +105,9 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
             f"{path}: there is no such bundle; did you mean --model {path}?",
             hint="a bundle is a file that `orchestrator export --bundle` wrote",
         )
-    from orchestrator.commands.exchange.export_words import print_checked
-    from orchestrator.exchange.bundles.check import check_bundle
+    from orchestrator.commands.exchange.export_command import print_checked
+    from orchestrator.exchange.bundles.check import open_bundle
 
-    checked = check_bundle(path)
-    print_checked(checked, as_json=as_json)
-    return 0 if checked.sound else 1
+    with open_bundle(path) as checked:
+        print_checked(checked, as_json=as_json)
+        return 0 if checked.sound else 1

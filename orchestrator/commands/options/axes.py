@@ -1,19 +1,25 @@
-"""Options of axes: fields that a command declares for each of them, and what their values mean."""
+"""Options of axes: fields that a command declares for each, and the matrix of `bench` by them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import typer
 
+from analysis.results.synonyms import AVAILABLE, axis_called, counsel, meaning
+from orchestrator.commands.options.common import EveryModel, FamilyOption, ProfileWord
 from orchestrator.commands.program.completion import complete_axis
-from orchestrator.system.options import number_parser
+from orchestrator.system.options import choice, number_parser
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.synonyms import axis_called, counsel, meaning
 
 _WHOLE = ("size", "count")
+_BACKENDS = (
+    "Hardware paths, or available: all that run here, with precisions and batch sizes "
+    "of their own.  [default: cpu, or the only one that has the runtime]"
+)
 SIZED_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.size_help)
 """Axes whose sizes change a model's tensors and needs."""
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
@@ -96,3 +102,60 @@ def _checked(axis: Axis, item: str) -> str:
     if axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
         raise UsageError(f"{axis.option}: {item!r} is not a whole number")
     return item
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(
+    [axis.name for axis in AXES if axis.name != "model"],
+    {"backend": _BACKENDS},
+    {"backend": AVAILABLE},
+)
+class _OtherAxes(AxisOptions):
+    """All axes but that of models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lengths:
+    """Lengths of measurements, and limits of jobs."""
+
+    profile: Annotated[
+        ProfileWord, choice(ProfileWord, "--profile", help="How long to measure.")
+    ] = "quick"
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Fewest timed iterations of a cell.", parser=number_parser()
+        ),
+    ] = None
+    rounds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Fewest launches of a cell.", parser=number_parser()),
+    ] = None
+    cell_timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(["model"])
+class BenchOptions(_OtherAxes, _Lengths):
+    """The options of `bench`; one that repeats or holds commas is a list."""
+
+    family: FamilyOption = None
+    modality: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="All models that take text, image, audio, video or several of them.",
+        ),
+    ] = None
+    all_: EveryModel = False
+
+    @classmethod
+    def of_axes(cls, axes: Mapping[AxisName, Sequence[str]], **others: Any) -> Self:
+        """Options that list these values."""
+        lists: dict[str, Any] = {name: list(values) for name, values in axes.items()}
+        return cls(**lists, **others)

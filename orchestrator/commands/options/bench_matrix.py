@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
-from orchestrator.matrix.heads import require_family, require_modality
+from orchestrator.matrix.model_config import require_family, require_modality
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis
 from runner.contract.errors import UsageError

@@ -19,7 +19,7 @@ ProfileWord = Literal["quick", "standard", "audit"]
 
 def _no_model(path: Path | None) -> Path | None:
     """The path of a matrix, unless it is no file and a model is called like that."""
-    from orchestrator.commands.program.completion_words import model_names
+    from orchestrator.commands.program.completion import model_names
     from runner.contract.errors import UsageError
 
     if path is not None and str(path) in model_names() and not path.exists():

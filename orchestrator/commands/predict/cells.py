@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from analysis.predict.examples.work import sibling_work
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.screen.words.reasons import error_text, reason_text
@@ -169,9 +169,8 @@ def count_models(
     from orchestrator.planning.plan import Plan, PlannedCell
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
     from orchestrator.running.artifacts.work_counts import WorkCounts, counting_cell
-    from orchestrator.running.availability import Availability
     from orchestrator.running.create import new_run_file, require_space
-    from orchestrator.running.execute_job import LaunchContext
+    from orchestrator.running.execute_job import Availability, LaunchContext
     from orchestrator.running.folder import RunFolder
     from orchestrator.running.options import RunOptions
     from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.predictions import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
@@ -28,12 +28,13 @@ from orchestrator.commands.predict.words import (
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
-from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import Answer
 from orchestrator.store.query.formats import save_answer
 from orchestrator.system.files import database_option
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES
-from runner.contract.cell import DEFAULT_RUNTIMES, Selector
+from runner.contract.cell import DEFAULT_RUNTIMES
 
 TRUST_COLUMNS = ("novelty", "extrapolation", "reason")
 _MOST_ROWS = 20

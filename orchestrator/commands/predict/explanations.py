@@ -4,8 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from analysis.charts.predictions.factors import factor_name, main_factors
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.predictions import (
+    factor_name,
+    main_factors,
+    shown_amount,
+    shown_heading,
+    shown_value,
+)
 from analysis.charts.words import listed
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.explanation import Explanation, explanation_of
@@ -59,7 +64,7 @@ class Explanations:
     refused: int
 
     def chart(self) -> "Chart":
-        from analysis.charts.predictions.factors import explanation_chart
+        from analysis.charts.predictions import explanation_chart
 
         first = self.cells[0]
         return explanation_chart(

@@ -63,7 +63,7 @@ class PredictedCells:
     """The models as options name them, folders and files by their paths."""
 
     def chart(self) -> "Chart":
-        from analysis.charts.predictions.curve import DrawnCell, prediction_chart
+        from analysis.charts.predictions import DrawnCell, prediction_chart
 
         target = self.targets[0]
         drawn = [

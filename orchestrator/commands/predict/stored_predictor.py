@@ -24,7 +24,7 @@ from analysis.predict.manifest import (
 )
 from analysis.predict.novelty import Novelty
 from analysis.results.source import ArrowSource
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.connect import writer_lock
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store
 from orchestrator.system.files import (
@@ -34,8 +34,7 @@ from orchestrator.system.files import (
     translate_os_errors,
 )
 from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
-from runner.contract.files import sync
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain, sync
 
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
@@ -95,7 +94,7 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
     is_empty = folder.is_dir() and not any(folder.iterdir())
     if folder.exists() and not (is_empty or (folder / MANIFEST_NAME).is_file()):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
-    from orchestrator.store.query.accepted import bind_predictor
+    from orchestrator.store.health.decisions import bind_predictor
 
     with writer_lock(database), output_folder(folder) as unfinished:
         for name, text in files.items():

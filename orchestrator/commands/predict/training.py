@@ -123,7 +123,7 @@ class EvaluationReport:
     not_kept: str | None = None
 
     def chart(self) -> "Chart | None":
-        from analysis.charts.predictions.accuracy import novelty_chart
+        from analysis.charts.accuracy import novelty_chart
 
         first = self.evaluations[0]
         tried = max(first.trials, key=lambda one: len(one.trial.answered))

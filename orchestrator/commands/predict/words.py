@@ -76,7 +76,7 @@ def trained_sheet(predictor: StoredPredictor, seconds: float) -> Sheet:
 
 
 def predictor_chart(manifest: PredictorManifest) -> "Chart":
-    from analysis.charts.predictions.errors import errors_chart
+    from analysis.charts.accuracy import errors_chart
 
     chart = errors_chart(manifest, NOVELTY_WORDS)
     if chart is None:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from analysis.results.synonyms import axis_of
 from orchestrator.commands.program.command import fields_in_help
 from orchestrator.commands.program.refusals import blank_in_list, extra_words
 from runner.contract.errors import UsageError
-from runner.contract.synonyms import axis_of
 
 _GUESSES: Mapping[str, str] = {
     "analyze": "query",

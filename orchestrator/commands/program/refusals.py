@@ -7,8 +7,8 @@ from typing import Any
 
 from typer import TyperException
 
+from analysis.results.synonyms import axis_of
 from runner.contract.errors import UsageError, closest
-from runner.contract.synonyms import axis_of
 
 _OF_MATRIX = frozenset({"run", "plan"})
 """Commands whose axes stand in a file."""

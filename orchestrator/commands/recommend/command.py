@@ -228,7 +228,7 @@ class RecommendCommand(
 
     def _propose(self, matrix: Path, form: str) -> None:
         """Show the cells of a matrix to measure next; beside a matrix in a file, the table too."""
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.recommend.next_cells import (
             next_sheet,

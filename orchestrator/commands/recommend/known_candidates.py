@@ -51,8 +51,7 @@ from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import read_source
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.axes import Backend
 from runner.contract.cell import Frozen
 from runner.contract.errors import suggest

@@ -7,6 +7,7 @@ from typing import Any
 from analysis.recommend.candidates import COST, WORST_GRADE, Candidate, Figure, cost_unit
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
+from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
@@ -16,7 +17,6 @@ from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES, AXIS_NAMES
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo
-from runner.contract.synonyms import axis_words
 
 MATRIX_FILE = "best.yaml"
 MOST_EQUALS = 3

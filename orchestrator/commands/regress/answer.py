@@ -81,7 +81,7 @@ class RegressionAnswer:
 
     def chart(self) -> Chart | None:
         """The drawing of the series that changed most; None if nothing could be compared."""
-        from analysis.charts.history.regressions import regression_chart
+        from analysis.charts.regressions import regression_chart
 
         return regression_chart(self.judgements)
 

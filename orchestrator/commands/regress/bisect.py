@@ -14,14 +14,6 @@ from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay.answer import (
-    Original,
-    ReplayRequest,
-    begin_replay,
-    find_original,
-)
-from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
-from orchestrator.commands.measure.run import execute_run
 from orchestrator.commands.regress.answer import RegressionRequest
 from orchestrator.commands.regress.bisections import (
     BisectionAnswer,
@@ -32,8 +24,18 @@ from orchestrator.commands.regress.bisections import (
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS, Note, Pinned, make_launcher
 from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.replay import (
+    Original,
+    ReplayRequest,
+    begin_replay,
+    describe_choices,
+    find_original,
+    is_own,
+    require_consent,
+)
 from orchestrator.running.run_file import BISECTIONS_FOLDER
 from orchestrator.screen.words.reasons import error_text
 from orchestrator.store.store import Store

@@ -30,7 +30,7 @@ from analysis.results.selection import selected_cells
 from analysis.results.series import accepted_changes
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
+from orchestrator.store.health.decisions import KnownStep, accept_changes, withdraw_changes
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
 from orchestrator.system.text import escape_control_line, plural
@@ -323,7 +323,7 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
 
 
 def _measured(request: "BisectRequest") -> Any:
-    from orchestrator.commands.measure.progress import show_progress
+    from orchestrator.commands.program.progress import show_progress
     from orchestrator.commands.regress.bisect import bisect_regressions
 
     with show_progress(quiet=chosen.quiet) as observer:

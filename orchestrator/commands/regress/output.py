@@ -33,17 +33,18 @@ from orchestrator.commands.regress.table import (
     shown_judgements,
 )
 from orchestrator.screen.lines import own_name, print_command, print_content, print_line
-from orchestrator.screen.markdown import markdown_prose, markdown_table
 from orchestrator.screen.sheet import (
     ON_SCREEN,
     SHEET_FORMATS,
     json_bytes,
+    markdown_prose,
+    markdown_table,
     print_sheet,
     require_output,
     sheet_format,
     show_sheet,
 )
-from orchestrator.screen.sparkline import has_blocks
+from orchestrator.screen.tables import has_blocks
 from orchestrator.system.files import is_stdout, output_file
 from orchestrator.system.text import escape_control_line
 from runner.contract.errors import UsageError
@@ -238,7 +239,7 @@ def require_verdict_output(
     """Refuse files that cannot be written, before any work is done for them."""
     require_output(form, path, force=force, database=database, suffixes=VERDICT_SUFFIXES)
     if chart is not None:
-        from orchestrator.screen.chart_files import require_chart
+        from orchestrator.screen.sheet_output import require_chart
 
         require_chart("--chart", chart, force=force, database=database)
 

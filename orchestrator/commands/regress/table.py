@@ -15,7 +15,7 @@ from orchestrator.commands.regress.document import regression_document
 from orchestrator.commands.regress.sentences import hidden_lines, verdict_lines
 from orchestrator.commands.regress.sizes import p_words
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
-from orchestrator.screen.sparkline import sparkline
+from orchestrator.screen.tables import sparkline
 
 _SHOWN: Sequence[RegressionVerdict] = ("regression", "improvement", "inconclusive")
 """Verdicts that have a row; of others the sentences tell."""

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
+from analysis.results.synonyms import axis_called
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.screen.words.doubts import remedy_of
 from orchestrator.system.files import database_option
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import ProfileName
-from runner.contract.record.doubts import Doubt, RemedyCode
-from runner.contract.synonyms import axis_called
+from runner.contract.record.verdict import Doubt, RemedyCode
 
 _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
 """From the shortest to the longest."""

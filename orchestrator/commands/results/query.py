@@ -18,7 +18,7 @@ from orchestrator.system.memory import limited_growth
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.store.query.answer import Answer, ShownAnswer
+    from orchestrator.store.query.ask import Answer, ShownAnswer
 
 TABLE = "table"
 """The format for the screen, which no file has."""

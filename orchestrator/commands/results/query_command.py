@@ -38,7 +38,7 @@ from orchestrator.system.text import escape_control
 
 if TYPE_CHECKING:
     from orchestrator.commands.results.query import Question
-    from orchestrator.store.query.answer import Answer, ShownAnswer
+    from orchestrator.store.query.ask import Answer, ShownAnswer
 
 
 class _TerminalText(BytesIO):

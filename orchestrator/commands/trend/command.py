@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from analysis.charts.chart import Chart
-from analysis.charts.history.trends import trend_chart
+from analysis.charts.trends import trend_chart
 from analysis.compare.values import MetricValue
 from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
 from analysis.results.metrics import metric_of
@@ -25,7 +25,7 @@ from orchestrator.commands.results.selected import ResultSelection
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sheet_output import SheetOutput
-from orchestrator.screen.sparkline import sparkline
+from orchestrator.screen.tables import sparkline
 from runner.contract.errors import NothingToDo
 
 _MOST_ROWS = 20
@@ -270,7 +270,7 @@ class TrendCommand(SheetOutput, ResultSelection, Command):
 
     def execute(self) -> None:
         """Show the trends."""
-        from orchestrator.screen.sparkline import has_blocks
+        from orchestrator.screen.tables import has_blocks
 
         selected = self.selected.narrowed(self.glob)
         self.require(selected.database)

@@ -1,22 +1,29 @@
-"""Zip archives: the same members give the same bytes, and none is read before it is checked."""
+"""Bundles as zip archives: members, manifest, and the bytes of both.
+
+The same members give the same bytes, and none is read before it is checked.
+"""
 
 import hashlib
 import os
 import re
+import shutil
 import stat
 import struct
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
-from orchestrator.exchange.bundles.manifest import Member
+from orchestrator.store.schema.sources import Run
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.zip_files import ZIP_ERRORS
+from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile
 
 _CHUNK_BYTES = 1 << 20
@@ -24,7 +31,6 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip archive can hold: ours hold none."""
 _MODE = (stat.S_IFREG | 0o644) << 16
 _UNIX = 3
-_REQUIRED = frozenset(map(str, Member))
 _ENCRYPTED, _UTF_8 = 0x1, 0x800
 _ZIP64_VERSION = 45
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
@@ -36,6 +42,73 @@ _SAFE_NAME = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _Model = TypeVar("_Model", bound=BaseModel)
 
+BUNDLE_VERSION = 1
+"""Raised with every change of the members that an older AccelMatrix could not read."""
+
+
+class Member(StrEnum):
+    """Names of the members that every bundle has.
+
+    Beside them, it has `matrices/<run_id>.yaml`, the matrix of a run as text.
+    """
+
+    MANIFEST = "manifest.json"
+    SUMS = "SHA256SUMS"
+    """A line for every other member, as `sha256sum --check` reads it."""
+    RUNS = "runs.json"
+    RECORDS = "records.parquet"
+    HARDWARE = "hardware.json"
+    """The machines behind the records."""
+    ENVIRONMENTS = "environments.json"
+    """The software behind them."""
+    ARTEFACTS = "artefacts.json"
+    """Digests of the images, graphs and weights behind them."""
+
+
+class BundleCounts(Frozen):
+    """Numbers of runs, records and what they refer to."""
+
+    runs: NonNegativeInt
+    records: NonNegativeInt
+    hosts: NonNegativeInt
+    matrices: NonNegativeInt
+    hardware: NonNegativeInt
+    environments: NonNegativeInt
+    artefacts: NonNegativeInt
+
+
+class BundleManifest(Frozen):
+    """Facts of a bundle about itself."""
+
+    format: Literal["accelmatrix-bundle"] = "accelmatrix-bundle"
+    version: PositiveInt = BUNDLE_VERSION
+    """Version of its members."""
+    accelmatrix: str
+    """Version of AccelMatrix that wrote it."""
+    record_version: PositiveInt
+    """Version of the records' columns."""
+    scratch: bool
+    """True if it comes from a scratch database, and may hold rows that no device measured."""
+    counts: BundleCounts
+    members: Mapping[str, NonNegativeInt]
+    """Bytes of each member by name, this one and the checksums left out."""
+
+
+class RunEntry(Run):
+    """One run in `runs.json`, with the name of its matrix's member; numbers fit the database."""
+
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    described: bool
+    """True if the orchestrator described it; else it is inferred from its records."""
+
+
+def matrix_name(run_id: str) -> str:
+    """Name of the member that holds a run's matrix."""
+    return f"matrices/{quote(run_id, safe='')}.yaml"
+
+
+_REQUIRED = frozenset(map(str, Member))
 MemberContent = bytes | Path
 
 
@@ -47,8 +120,7 @@ def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None
         for name in sorted(members):
             info = _header(name, size(members[name]))
             with _open(members[name]) as content, archive.open(info, "w") as member:
-                for chunk in _chunks(content):
-                    member.write(chunk)
+                shutil.copyfileobj(content, member, _CHUNK_BYTES)
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
@@ -137,7 +209,6 @@ def damaged_members(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
-    """The objects of a member that is a list in JSON."""
     rows = read_json(archive, name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedFile(f"{name}: is not a list of objects")
@@ -145,7 +216,6 @@ def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
 
 
 def read_json(archive: zipfile.ZipFile, name: str) -> Any:
-    """The value of a member in JSON."""
     try:
         return parse_json(read_text(archive, name))
     except ValueError as error:
@@ -153,7 +223,6 @@ def read_json(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def read_text(archive: zipfile.ZipFile, name: str) -> str:
-    """The text of a member in UTF-8."""
     try:
         return archive.read(name).decode()
     except UnicodeDecodeError as error:
@@ -261,11 +330,6 @@ def _open(content: MemberContent) -> IO[bytes]:
 def content_sha256(file: IO[bytes]) -> str:
     """SHA-256 of the rest of an open file, in hex."""
     digest = hashlib.sha256()
-    for chunk in _chunks(file):
+    while chunk := file.read(_CHUNK_BYTES):
         digest.update(chunk)
     return digest.hexdigest()
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK_BYTES):
-        yield chunk

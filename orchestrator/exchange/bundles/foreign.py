@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +28,8 @@ from orchestrator.system.memory import limited_growth
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.text import escape_control_line, format_duration
 from runner.contract.errors import BenchError, DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, open_plain, read_plain_text
-from runner.contract.variables import python_environment
+from runner.contract.files import STREAM_BYTES, open_plain, read_plain_text
+from runner.contract.processes import python_environment
 
 READING_S = 600.0
 """Time to read a database of others."""
@@ -78,7 +78,7 @@ def _read(path: Path, folder: Path, timeout_s: float) -> None:
             stdout=message,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=_environment(folder),
+            env={**python_environment(), "TMPDIR": str(folder)},
         )
         try:
             status = child.wait(timeout_s)
@@ -93,15 +93,14 @@ def _read(path: Path, folder: Path, timeout_s: float) -> None:
         raise _failure(path, folder / _MESSAGE, status)
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
-    return {**python_environment(), "TMPDIR": str(folder)}
-
-
-def _failure(path: Path, message: Path, status: int) -> StoreError:
+def _failure(path: Path, file: Path, status: int) -> StoreError:
     """The error that the child told of; a child that was killed tells of none."""
     try:
-        error = parse_json(read_plain_text(message))
-        return StoreError(_line(error["message"]), hint=_line(error["hint"]))
+        error = parse_json(read_plain_text(file))
+        message, hint = (
+            escape_control_line(str(error[key]))[:_LETTERS] for key in ("message", "hint")
+        )
+        return StoreError(message, hint=hint)
     except (ValueError, KeyError, TypeError, OSError, DamagedFile):
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
         return StoreError(
@@ -109,10 +108,6 @@ def _failure(path: Path, message: Path, status: int) -> StoreError:
             f" ended with {end}",
             hint=_HINT,
         )
-
-
-def _line(text: object) -> str:
-    return escape_control_line(str(text))[:_LETTERS]
 
 
 def write_as_child() -> int:

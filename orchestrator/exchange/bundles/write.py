@@ -10,13 +10,16 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from orchestrator.exchange.bundles.archive import MemberContent, sha256, size, write_archive
-from orchestrator.exchange.bundles.manifest import (
+from orchestrator.exchange.bundles.archive import (
     BundleCounts,
     BundleManifest,
     Member,
+    MemberContent,
     RunEntry,
     matrix_name,
+    sha256,
+    size,
+    write_archive,
 )
 from orchestrator.store.query.runs import BundleRows, StoredRun, bundle_rows, resolve_run
 from orchestrator.store.records.kept import SCHEMA
@@ -53,12 +56,7 @@ def write_bundle(
 ) -> WrittenBundle:
     """Write these runs (`last` is the newest) or all of them into one archive, atomically.
 
-    The same content gives the same bytes.
-
-    Raises:
-        UsageError: there is no such run, or the file exists and `force` does not allow to
-            replace it.
-        StoreError: the database cannot be read, or the file not written.
+    The same content gives the same bytes. `force` allows to replace a file.
     """
     require_no_stream(_OPTION, output)
     require_free(_OPTION, output, force=force, database=database)
@@ -76,8 +74,7 @@ def write_bundle(
 def write_rows(taken: BundleRows, output: Path) -> BundleManifest:
     """Write the runs of an open database into one archive, atomically."""
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-        records = _write_records(taken, Path(folder, _UNFINISHED))
-        manifest, members = _contents(taken, records)
+        manifest, members = _contents(taken, Path(folder, _UNFINISHED))
         with output_file(output) as file:
             write_archive(file, members)
     return manifest
@@ -91,16 +88,8 @@ def _named(database: Path, runs: Sequence[str]) -> set[str]:
     return {resolve_run(run, known, database) for run in runs}
 
 
-@dataclass(frozen=True)
-class _Records:
-    """The records of a bundle on disk."""
-
-    path: Path
-    rows: int
-    hosts: int
-
-
-def _write_records(taken: BundleRows, path: Path) -> _Records:
+def _write_records(taken: BundleRows, path: Path) -> tuple[int, int]:
+    """Write the records of a bundle; returns the number of them, and of their hosts."""
     rows = 0
     hosts: set[str] = set()
     with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
@@ -108,12 +97,11 @@ def _write_records(taken: BundleRows, path: Path) -> _Records:
             writer.write_table(table.combine_chunks())
             rows += table.num_rows
             hosts.update(filter(None, pc.unique(table["hostname"]).to_pylist()))
-    return _Records(path, rows, len(hosts))
+    return rows, len(hosts)
 
 
-def _contents(
-    taken: BundleRows, records: _Records
-) -> tuple[BundleManifest, dict[str, MemberContent]]:
+def _contents(taken: BundleRows, records: Path) -> tuple[BundleManifest, dict[str, MemberContent]]:
+    count, hosts = _write_records(taken, records)
     runs = [_entry(stored) for stored in taken.runs]
     lists = {
         Member.RUNS: runs,
@@ -127,15 +115,15 @@ def _contents(
         if stored.run.matrix is not None
     }
     members: dict[str, MemberContent] = {name: _json(rows) for name, rows in lists.items()}
-    members |= {**matrices, Member.RECORDS: records.path}
+    members |= {**matrices, Member.RECORDS: records}
     manifest = BundleManifest(
         accelmatrix=__version__,
         record_version=SCHEMA_VERSION,
         scratch=taken.scratch,
         counts=BundleCounts(
             runs=len(runs),
-            records=records.rows,
-            hosts=records.hosts,
+            records=count,
+            hosts=hosts,
             matrices=len(matrices),
             hardware=len(lists[Member.HARDWARE]),
             environments=len(lists[Member.ENVIRONMENTS]),

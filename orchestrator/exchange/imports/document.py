@@ -16,7 +16,7 @@ from typing import Any
 
 from orchestrator.system.problems import quote
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain
 
 LARGEST_BYTES = 2**28
 """Size of the largest file that is read."""

@@ -1,4 +1,4 @@
-"""Connections to the database: opened, readers in a sandbox, DuckDB's errors as StoreErrors."""
+"""The database file: paths beside it, its lock, and connections, with DuckDB's errors as ours."""
 
 import json
 import re
@@ -15,11 +15,100 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.lock import in_use_error
-from orchestrator.system.files import file_hint
-from orchestrator.system.spill_folder import spill_folder
+from orchestrator.system.files import REMEDY, file_hint
+from orchestrator.system.memory import spill_folder
 from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
+
+
+def wal_path(path: Path) -> Path:
+    """The write-ahead log, where DuckDB keeps what was committed and is not yet in the file."""
+    return path.with_name(f"{path.name}.wal")
+
+
+def lock_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
+def size_of(path: Path) -> int:
+    """Bytes of the database and its log."""
+    return sum(file.stat().st_size for file in (path, wal_path(path)) if file.exists())
+
+
+def delete_database(path: Path) -> None:
+    for file in (path, wal_path(path)):
+        file.unlink(missing_ok=True)
+
+
+def is_missing(path: Path) -> bool:
+    """True if there is no database: no file, or an empty one."""
+    refuse_dangling_link(path)
+    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
+
+
+def require_database(path: Path) -> None:
+    if is_missing(path):
+        raise StoreError(
+            f"{path.absolute()}: there is no database yet",
+            hint="measure something first: `orchestrator bench --model bert-tiny`; or name another"
+            " folder with `--results`, or a file with `--database`",
+        )
+
+
+def refuse_dangling_link(path: Path) -> None:
+    """Refuse a link to nowhere: no new database replaces one that is not mounted."""
+    if path.is_symlink() and not path.exists():
+        raise StoreError(
+            f"{path}: a link to {path.readlink()}, where nothing is",
+            hint="mount or restore what it leads to, or remove the link",
+        )
+
+
+WAIT_S = 30.0
+_HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
+
+
+@contextmanager
+def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Keep other orchestrators from writing to this database."""
+    from filelock import FileLock, Timeout
+
+    refuse_dangling_link(path)
+    path = path.resolve()
+    lock = FileLock(lock_path(path), timeout=wait_s)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise _in_use_error(path, wait_s, _duckdb_error(path)) from error
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror or error}",
+            hint=file_hint(error, f"{REMEDY} with `--database`"),
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreError:
+    """The error for a locked database; DuckDB's own error names the process that holds it."""
+    holder = _HOLDER.search(str(error))
+    by = holder[1] if holder else "another connection"
+    return StoreError(
+        f"{path}: still in use by {by} after waiting {wait_s:g} s",
+        hint="wait for it to finish or end it, then try again; nothing was changed",
+    )
+
+
+def _duckdb_error(path: Path) -> Exception | None:
+    try:
+        duckdb.connect(path, read_only=True).close()
+    except duckdb.Error as error:
+        return error
+    return None
+
 
 if TYPE_CHECKING:
     from runner.contract.record.record import Row
@@ -96,7 +185,7 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
             if not _BUSY.search(str(error)):
                 raise _unusable(path, error) from error
             if time.monotonic() >= deadline:
-                raise in_use_error(path, wait_s, error) from error
+                raise _in_use_error(path, wait_s, error) from error
         time.sleep(_RETRY_S)
 
 
@@ -111,7 +200,7 @@ def _open(path: Path, *, read_only: bool) -> DuckDBPyConnection:
         try:
             if not read_only:
                 connection.execute(_UTC)
-            elif not _is_sandboxed(connection):
+            elif not scalar(connection, "SELECT current_setting('lock_configuration')"):
                 connection.execute(_UTC + _sandbox())
         except BaseException:
             connection.close()
@@ -119,16 +208,10 @@ def _open(path: Path, *, read_only: bool) -> DuckDBPyConnection:
         return connection
 
 
-def _is_sandboxed(connection: DuckDBPyConnection) -> bool:
-    ((is_locked,),) = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
-    return bool(is_locked)
-
-
 _UTC = "SET GLOBAL TimeZone = 'UTC';"
 QUESTION_MEMORY_SHARE = 0.25
 """Share of memory that questions may take if nothing else is said: measurements need the rest."""
 _SPILL_SHARE = 0.5
-"""Share of the free space of the temporary folder that questions may take."""
 
 
 def _sandbox() -> str:
@@ -147,14 +230,13 @@ def _sandbox() -> str:
 
 
 def limit_memory(connection: DuckDBPyConnection, memory_bytes: int | None) -> int:
-    """Limit the memory of all of this process's readers of the file; returns the limit in bytes.
+    """Limit all of this process's readers of the file, without bytes to a share of the memory.
 
-    None is the default share of this machine's memory.
+    Returns the limit, bytes.
     """
     limit = f"{QUESTION_MEMORY_SHARE:.0%}" if memory_bytes is None else f"{memory_bytes}B"
     connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
-    ((formatted,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    return parse_size(formatted)
+    return parse_size(scalar(connection, "SELECT current_setting('memory_limit')"))
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:
@@ -173,7 +255,6 @@ def _unusable(path: Path, error: Exception) -> StoreError:
 
 @contextmanager
 def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
-    """Commit the statements within together, or undo them."""
     connection.begin()
     try:
         yield
@@ -189,40 +270,41 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
-    """The rows that a SELECT answers.
+    """The rows of a SELECT, without Arrow, which loads numpy.
 
-    Arrow would load numpy; and without pytz DuckDB gives no moments, which thus come as numbers.
+    Without pytz DuckDB gives no moments, which thus come as numbers.
     """
     relation = connection.sql(sql, params=list(parameters))
-    names = relation.columns
-    moments = {at for at, type_ in enumerate(relation.types) if str(type_) == _MOMENT}
-    if moments:
-        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-        for at in moments:
-            quoted[at] = f"epoch_us({quoted[at]})"
-        relation = relation.project(", ".join(quoted))
-    return [
-        {
-            name: _moment(value) if at in moments else value
-            for at, (name, value) in enumerate(zip(names, row, strict=True))
-        }
-        for row in relation.fetchall()
-    ]
+    names, moments = relation.columns, [str(type_) == _MOMENT for type_ in relation.types]
+    if any(moments):
+        columns = (
+            f"epoch_us(#{number})" if is_moment else f"#{number}"
+            for number, is_moment in enumerate(moments, 1)
+        )
+        relation = relation.project(", ".join(columns))
+    rows = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    for name in (name for name, is_moment in zip(names, moments, strict=True) if is_moment):
+        for row in rows:
+            if row[name] is not None:
+                row[name] = _EPOCH + timedelta(microseconds=row[name])
+    return rows
 
 
-def _moment(microseconds: Any) -> datetime | None:
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+def scalar(connection: DuckDBPyConnection, sql: str, *parameters: object) -> Any:
+    """The one value that a SELECT answers."""
+    ((value,),) = connection.execute(sql, parameters).fetchall()
+    return value
+
+
+def has_rows(connection: DuckDBPyConnection, relation: str) -> bool:
+    return bool(connection.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall())
 
 
 def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> dict[str, int]:
     """Rows by table of an attached database, or of the one that was opened."""
-    tables = fetch(
-        connection,
-        "SELECT database_name || '.' || table_name AS path, table_name AS name"
-        " FROM duckdb_tables() WHERE database_name = coalesce(?, current_database()) ORDER BY name",
-        database,
-    )
-    return {
-        table["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {table['path']}")[0]["rows"]
-        for table in tables
-    }
+    tables = connection.execute(
+        "SELECT table_name AS name, database_name || '.' || table_name FROM duckdb_tables()"
+        " WHERE database_name = coalesce(?, current_database()) ORDER BY name",
+        [database],
+    ).fetchall()
+    return {name: scalar(connection, f"SELECT count(*) FROM {path}") for name, path in tables}

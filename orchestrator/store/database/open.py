@@ -9,14 +9,21 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.backup import MANIFEST
-from orchestrator.store.database.connect import connect, duckdb_message, interruptible
-from orchestrator.store.database.lock import delete_database, wal_path
-from orchestrator.store.schema.definition import create_schema, write_version
+from orchestrator.store.database.connect import (
+    connect,
+    delete_database,
+    duckdb_message,
+    interruptible,
+    wal_path,
+)
 from orchestrator.store.schema.tables import STORE_VERSION, TABLES, VERSION
+from orchestrator.store.schema.views import VIEWS
 from orchestrator.system.files import database_option, file_hint
+from runner import __version__
 from runner.contract.errors import StoreError
 
+MANIFEST = "manifest.json"
+"""The name of the file that makes a folder a snapshot."""
 _TABLE = "TABLE_RELATION"
 """DuckDB's name for the relation of a table."""
 
@@ -39,7 +46,13 @@ def open_current(
         columns = _columns(connection)
         kind = _kind_of(connection, path, columns)
         require_schema(kind.schema, path)
-        _require_columns(columns, path)
+        for table in TABLES:
+            if columns.get(table.name) != {column.name for column in table.columns}:
+                raise StoreError(
+                    f"{path}: table {table.name} does not have the columns of schema"
+                    f" {STORE_VERSION}",
+                    hint=rebuild_hint(path),
+                )
     except BaseException:
         connection.close()
         raise
@@ -52,7 +65,6 @@ def read_kind(connection: DuckDBPyConnection, path: Path) -> DatabaseKind:
 
 
 def require_schema(schema: int, path: Path) -> None:
-    """Insist on a database of this schema."""
     if schema != STORE_VERSION:
         is_kept = schema > STORE_VERSION or (path.parent / MANIFEST).exists()
         raise StoreError(
@@ -77,15 +89,6 @@ def _kind_of(
         )
     rows = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
     return DatabaseKind(*(rows[0] if rows else (0, False)))
-
-
-def _require_columns(columns: Mapping[str, Set[str]], path: Path) -> None:
-    for table in TABLES:
-        if columns.get(table.name) != {column.name for column in table.columns}:
-            raise StoreError(
-                f"{path}: table {table.name} does not have the columns of schema {STORE_VERSION}",
-                hint=rebuild_hint(path),
-            )
 
 
 def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
@@ -120,7 +123,18 @@ def create(path: Path, *, scratch: bool) -> None:
 
 
 def write_blank(path: Path, *, scratch: bool) -> None:
-    """Write a new database with all tables and views, its version and no other row."""
+    """Write a new database without rows, but for its version."""
     with duckdb.connect(path) as connection:
         create_schema(connection)
-        write_version(connection, scratch=scratch)
+        connection.execute(
+            f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?, NULL)",
+            [STORE_VERSION, scratch, __version__],
+        )
+
+
+def create_schema(connection: DuckDBPyConnection) -> None:
+    """Make tables and views in an empty database."""
+    connection.begin()
+    for relation in (*TABLES, *VIEWS):
+        connection.execute(relation.ddl)
+    connection.commit()

@@ -17,11 +17,10 @@ from orchestrator.store.database.connect import connect, store_errors, transacti
 from orchestrator.store.database.open import create
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
-from orchestrator.store.merge.merge import REAL, insert_records
+from orchestrator.store.merge.merge import REAL, WriteWords, insert_records
 from orchestrator.store.merge.staging import registered, unstage
-from orchestrator.store.schema.columns import RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN, TABLE_OF_ROWS, identifier
-from orchestrator.store.schema.tables import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import OURS, RECORD, SYNTHETIC
 from orchestrator.store.schema.view import MEGABYTE
 from runner.contract.errors import StoreError, UsageError
 
@@ -50,14 +49,13 @@ _ENVIRONMENT = ("image", "image_digest", "runner_version")
 _HINT = "export it again, or ask for a bundle, whose records are checked: `export --bundle`"
 
 
-def write_exported(database: Path, rows: pa.Table, path: Path, *, scratch: bool) -> None:
-    """Write a new database of the rows of an exported table.
+def write_exported(
+    database: Path, rows: pa.Table, path: Path, words: WriteWords, *, scratch: bool
+) -> None:
+    """Write a new database of the rows of an exported table, which was read from that path.
 
-    Args:
-        database: the file, which does not exist.
-        rows: the table with the columns of `benchmark_performance`, as text or in their types.
-        path: the file that it was read from, for messages.
-        scratch: True if fake and synthetic rows are welcome.
+    It has the columns of `benchmark_performance`, as text or in their types. A scratch database
+    takes fake and synthetic rows.
     """
     _require_columns(rows.column_names, path)
     create(database, scratch=scratch)
@@ -68,14 +66,13 @@ def write_exported(database: Path, rows: pa.Table, path: Path, *, scratch: bool)
         _take(connection, rows, path)
         _require_sound(connection, path, scratch=scratch)
         with transaction(connection):
-            insert_records(connection, "incoming")
+            insert_records(connection, "incoming", words)
             describe_shared(connection, "incoming")
             connection.execute(infer_runs("true"))
         unstage(connection)
 
 
 def _take(connection: DuckDBPyConnection, rows: pa.Table, path: Path) -> None:
-    """Make the temporary table `incoming` of the rows."""
     columns = [name for name in rows.column_names if _record_column(name) is not None]
     with registered(connection, _TABLE, rows.select(columns)):
         _require_values(connection, columns, path)
@@ -136,7 +133,6 @@ def _require_values(connection: DuckDBPyConnection, columns: Sequence[str], path
 
 
 def _records(columns: Sequence[str], path: Path) -> str:
-    """The rows as a merge works with them."""
     known = [name for name in _ENVIRONMENT if name in columns]
     software = ", ".join(f"coalesce({identifier(name)}::VARCHAR, '')" for name in known)
     measured = f"TRY_CAST({identifier('measured_at')} AS TIMESTAMPTZ)"
@@ -156,7 +152,6 @@ def _records(columns: Sequence[str], path: Path) -> str:
 
 
 def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool) -> None:
-    """Insist on rows that records can have given, and that a device made."""
     for sentence, condition in _faults(scratch=scratch):
         rows = connection.execute(
             f"SELECT result_id FROM incoming WHERE {condition} ORDER BY result_id LIMIT 1"
@@ -168,7 +163,6 @@ def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool)
 
 
 def _faults(*, scratch: bool) -> Iterator[tuple[str, str]]:
-    """Faults of rows that are no results, each with its condition."""
     for column in RECORD:
         if column.allowed:
             allowed = ", ".join(map(text, column.allowed))

@@ -9,8 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
-from orchestrator.store.health.checks.all_checks import RECORD_CHECKS
-from orchestrator.store.health.checks.check import RecordCheck, with_derived
+from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out, stage
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
@@ -53,7 +52,7 @@ _BY_FILE = f"""
 def leave_out_impossible(
     connection: DuckDBPyConnection, moment: datetime | None = None
 ) -> list[Damaged]:
-    """Take the records that no measurement can have given out of `incoming`; returns their files.
+    """Take records that no measurement can have given out of `incoming`; returns their files.
 
     None was recorded after `moment`; without one it is a day from now.
     """

@@ -8,16 +8,18 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.backup import copy_aside
-from orchestrator.store.database.connect import connect, store_errors, transaction
-from orchestrator.store.database.lock import (
+from orchestrator.store.database.connect import (
     WAIT_S,
+    connect,
     delete_database,
     is_missing,
     lock_path,
+    store_errors,
+    transaction,
     wal_path,
 )
 from orchestrator.store.database.open import create, open_current, read_kind
+from orchestrator.store.health.copies import copy_aside
 from orchestrator.store.query.runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
 from orchestrator.store.schema.tables import RESULTS, RUNS, STORE_VERSION
@@ -41,7 +43,7 @@ class FormerDatabase:
 
 
 def former_database(path: Path, wait_s: float = WAIT_S) -> FormerDatabase | None:
-    """The database at this path; None if there is none, or none of ours that can be opened."""
+    """The database there; None if there is none of ours that can be opened."""
     if is_missing(path):
         return None
     try:
@@ -55,10 +57,7 @@ def former_database(path: Path, wait_s: float = WAIT_S) -> FormerDatabase | None
 
 
 def keep_unfiled(path: Path, filed: Collection[str], wait_s: float = WAIT_S) -> None:
-    """Keep beside the database what it holds of runs without a file, and its owner's decisions.
-
-    Call with the lock held.
-    """
+    """Keep what it holds of runs without a file, and its owner's decisions; hold the lock."""
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
         store_errors(f"{path}: cannot be read", REMEDY),
@@ -77,7 +76,7 @@ def _unfiled(connection: DuckDBPyConnection, filed: Collection[str]) -> list[str
 
 
 def begin_rebuild(path: Path, *, scratch: bool) -> Path:
-    """A new database beside this one, which holds the decisions of its owner and no record."""
+    """A new database beside this one with the decisions of its owner."""
     unfinished = path.with_name(f".{path.name}.rebuilt")
     create(unfinished, scratch=scratch)
     with connect(unfinished, read_only=False, wait_s=0) as connection, transaction(connection):
@@ -86,7 +85,6 @@ def begin_rebuild(path: Path, *, scratch: bool) -> Path:
 
 
 def drop_rebuild(unfinished: Path) -> None:
-    """Remove what is left of a rebuild, done or not."""
     delete_database(unfinished)
     lock_path(unfinished).unlink(missing_ok=True)
 

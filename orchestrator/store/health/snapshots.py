@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,17 +11,19 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
-from orchestrator.store.database.backup import MANIFEST, copy_aside, copy_database
-from orchestrator.store.database.connect import connect, count_rows, store_errors
-from orchestrator.store.database.lock import (
+from orchestrator.store.database.connect import (
     WAIT_S,
+    connect,
+    count_rows,
     is_missing,
     require_database,
+    store_errors,
     wal_path,
     writer_lock,
 )
-from orchestrator.store.database.open import DatabaseKind, read_kind, require_schema
-from orchestrator.system.files import REMEDY, file_hint
+from orchestrator.store.database.open import MANIFEST, read_kind, require_schema
+from orchestrator.store.health.copies import copy_aside, copy_database
+from orchestrator.system.files import REMEDY, translate_os_errors
 from runner import __version__
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, StoreError, UsageError
@@ -31,29 +34,21 @@ class Manifest(Frozen):
     """A snapshot, as it was taken."""
 
     name: str | None
-    """The name it was given."""
     taken_at: AwareDatetime
-    """Time of the copy, UTC."""
     database: Annotated[str, Field(pattern="^[^/]+$")]
     """The copied file's name, beside this one."""
     schema_version: int
-    """Version of the database's tables and columns."""
     scratch: bool
     """True if it may hold rows of the fake backend."""
     size_bytes: NonNegativeInt
-    """Size of the copied file."""
     sha256: str
-    """Its hash, in hex."""
     rows: Mapping[str, NonNegativeInt]
-    """Rows by table."""
     version: str
-    """Version of AccelMatrix that took it."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of that snapshot."""
     try:
         return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError) as error:
@@ -76,7 +71,6 @@ class Snapshot:
 
     @property
     def database(self) -> Path:
-        """The copy."""
         return self.folder / self.manifest.database
 
 
@@ -97,12 +91,11 @@ def take_snapshot(
 def list_snapshots(root: Path) -> list[Snapshot]:
     """All snapshots, the newest first, without those whose manifest is damaged."""
     folders = [path.parent for path in root.glob(f"[!.]*/{MANIFEST}")]
-    readable = [Snapshot(folder, manifest) for folder in folders if (manifest := _readable(folder))]
-    return sorted(
-        readable,
-        key=lambda snapshot: (snapshot.manifest.taken_at, snapshot.folder.name),
-        reverse=True,
-    )
+    snapshots = []
+    for folder in folders:
+        with suppress(StoreError):
+            snapshots.append(Snapshot(folder, read_manifest(folder)))
+    return sorted(snapshots, key=lambda each: (each.manifest.taken_at, each.folder), reverse=True)
 
 
 def find_snapshot(root: Path, name: str) -> Snapshot:
@@ -128,33 +121,29 @@ def _take_locked(
     ending = f".{path.name}.tmp"
     unfinished = folder.with_name(f".{folder.name}{ending}")
     try:
-        _sweep(root, ending)
-        unfinished.mkdir(parents=True)
-        copy = unfinished / path.name
-        copy_database(path, copy, wait_s)
-        manifest = _describe(copy, name, now, git_commit)
-        write_atomic(unfinished / MANIFEST, manifest.model_dump_json(indent=2))
-        unfinished.rename(folder)
-        sync(root)
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: the snapshot cannot be written: {error.strerror or error}",
-            hint=file_hint(error),
-        ) from error
+        with translate_os_errors(folder, "the snapshot cannot be written", REMEDY):
+            for left in root.glob(".*"):  # by a process that was killed
+                if left.name.endswith(ending):
+                    shutil.rmtree(left)
+            unfinished.mkdir(parents=True)
+            copy = unfinished / path.name
+            copy_database(path, copy, wait_s)
+            manifest = _describe(copy, name, now, git_commit)
+            write_atomic(unfinished / MANIFEST, manifest.model_dump_json(indent=2))
+            unfinished.rename(folder)
+            sync(root)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return Snapshot(folder, manifest)
 
 
-def _sweep(root: Path, ending: str) -> None:
-    """Remove unfinished snapshots of killed processes."""
-    for path in root.glob(".*"):
-        if path.name.endswith(ending):
-            shutil.rmtree(path)
-
-
 def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | None) -> Manifest:
-    kind, rows = _look(copy)
+    hint = "`orchestrator database check` looks for what is wrong"
+    with (
+        connect(copy, read_only=True, wait_s=0) as connection,
+        store_errors(f"{copy}: cannot be read", hint),
+    ):
+        kind, rows = read_kind(connection, copy), count_rows(connection)
     return Manifest(
         name=name,
         taken_at=now,
@@ -169,31 +158,12 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
     )
 
 
-def _look(copy: Path) -> tuple[DatabaseKind, Mapping[str, int]]:
-    """The kind of a database of any schema, and the rows of its tables."""
-    with (
-        connect(copy, read_only=True, wait_s=0) as connection,
-        store_errors(
-            f"{copy}: cannot be read", "`orchestrator database check` looks for what is wrong"
-        ),
-    ):
-        return read_kind(connection, copy), count_rows(connection)
-
-
 def _unused_name(root: Path, name: str) -> Path:
-    """A name for a new folder."""
     number, folder = 1, root / name
     while folder.exists():
         number += 1
         folder = root / f"{name}-{number}"
     return folder
-
-
-def _readable(folder: Path) -> Manifest | None:
-    try:
-        return read_manifest(folder)
-    except StoreError:
-        return None
 
 
 BEFORE_RESTORE = "before-restore"
@@ -204,7 +174,6 @@ class Restored:
     """A database that a snapshot has replaced."""
 
     snapshot: Snapshot
-    """The snapshot that is the database now."""
     kept: Snapshot | None
     """A snapshot of the former database; None if there was none, or it could not be opened."""
     aside: Path | None
@@ -221,22 +190,18 @@ def restore_snapshot(
         path = database.resolve()
         incoming = path.with_name(f".{path.name}.restored")
         try:
-            _copy_checked(snapshot, incoming)
-            kept = aside = None
-            if not is_missing(path):
-                try:
-                    _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
-                    kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
-                except DamagedFile:
-                    aside = copy_aside(path, "damaged")
-            wal_path(path).unlink(missing_ok=True)
-            incoming.replace(path)
-            sync(path.parent)
-        except OSError as error:
-            raise StoreError(
-                f"{path}: cannot be restored: {error.strerror or error}",
-                hint=file_hint(error, f"nothing was lost; {REMEDY}"),
-            ) from error
+            with translate_os_errors(path, "cannot be restored", f"nothing was lost; {REMEDY}"):
+                _copy_checked(snapshot, incoming)
+                kept = aside = None
+                if not is_missing(path):
+                    try:
+                        _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
+                        kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
+                    except DamagedFile:
+                        aside = copy_aside(path, "damaged")
+                wal_path(path).unlink(missing_ok=True)
+                incoming.replace(path)
+                sync(path.parent)
         finally:
             incoming.unlink(missing_ok=True)
     return Restored(snapshot, kept, aside)

@@ -1,26 +1,26 @@
-"""Validation of a database: the findings of all checks."""
+"""Validation of a database: the findings of all checks, and definitions that differ from ours."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks.all_checks import CHECKS
-from orchestrator.store.health.checks.check import (
+from orchestrator.store.database.open import create_schema
+from orchestrator.store.health.checks import (
+    CHECKS,
     Check,
     RecordCheck,
     Severity,
     read_sql,
     records_in_database,
 )
-from orchestrator.store.schema.definition import (
-    foreign_relations,
-    retyped_columns,
-    schema_differences,
-)
+from orchestrator.store.schema.tables import TABLES, comments
+from orchestrator.store.schema.views import VIEWS
 
 ALTERED = "defined otherwise"
 RETYPED = "column of another type"
@@ -28,6 +28,11 @@ FOREIGN = "made by somebody else"
 EXAMPLES = 5
 """Reported of each finding, however many rows it has."""
 _LEFT = "the imported file says so; `--fix` leaves it as it is"
+_RESULT_VIEWS = """
+    SELECT view_name FROM duckdb_views() v JOIN duckdb_columns() c
+    ON c.table_name = v.view_name AND c.column_name = 'result_id' WHERE NOT v.internal
+"""
+"""The views that can be asked for results."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +45,20 @@ class Finding:
     """The project that measured; None: ours, or it is the database itself."""
     rows: int
     examples: tuple[str, ...]
-    """Some of the rows, each with its fault."""
     remedy: str
-    """Advice on what to do about it."""
 
 
 def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
     define_macros(connection, now)
     altered = schema_differences(connection)
-    wrong = retyped_columns(altered)
-    checks = _suspected_of(connection, _possible(_result_views(connection), wrong))
-    findings = [finding for check in checks for finding in _findings(connection, check)]
-    return (*findings, *_of_definition(connection, altered, wrong))
+    ours = {f"{table.name}.{column.name}" for table in TABLES for column in table.columns}
+    retyped = {name for name, how in altered.items() if name in ours and how.startswith(_IS)}
+    checks = _suspected_of(connection, _possible(connection, retyped))
+    return (
+        *(finding for check in checks for finding in _findings(connection, check)),
+        *_of_definition(connection, altered, retyped),
+    )
 
 
 def define_macros(connection: DuckDBPyConnection, now: datetime) -> None:
@@ -72,22 +78,14 @@ def define_sentences(connection: DuckDBPyConnection) -> None:
     connection.execute(read_sql("rounding"))
 
 
-def _result_views(connection: DuckDBPyConnection) -> frozenset[str]:
-    """The views that can be asked for results."""
-    rows = connection.execute(
-        "SELECT view_name FROM duckdb_views() v JOIN duckdb_columns() c"
-        " ON c.table_name = v.view_name AND c.column_name = 'result_id' WHERE NOT v.internal"
-    ).fetchall()
-    return frozenset(name for (name,) in rows)
-
-
-def _possible(views: frozenset[str], wrong: Collection[str]) -> list[Check]:
+def _possible(connection: DuckDBPyConnection, retyped: Collection[str]) -> list[Check]:
     """The checks that read neither a missing view nor a column of another type."""
-    if not wrong:
+    if not retyped:
+        views = {name for (name,) in connection.execute(_RESULT_VIEWS).fetchall()}
         return [check for check in CHECKS if views.issuperset(check.views)]
-    columns = "|".join(name.rpartition(".")[2] for name in wrong)
-    reads_wrong = re.compile(rf"\b({columns})\b")
-    return [check for check in CHECKS if not check.views and not reads_wrong.search(check.query)]
+    columns = "|".join(name.rpartition(".")[2] for name in retyped)
+    reads_them = re.compile(rf"\b({columns})\b")
+    return [check for check in CHECKS if not check.views and not reads_them.search(check.query)]
 
 
 def _suspected_of(connection: DuckDBPyConnection, checks: Sequence[Check]) -> list[Check]:
@@ -120,43 +118,92 @@ def _findings(connection: DuckDBPyConnection, check: Check) -> list[Finding]:
             min(subject || coalesce(': ' || fault, ''), {EXAMPLES})
         FROM ({check.query}) GROUP BY ALL ORDER BY source NULLS FIRST
     """).fetchall()
-    return [_finding(check, *row) for row in rows]
-
-
-def _finding(check: Check, source: str | None, rows: int, examples: Sequence[str]) -> Finding:
-    severity = check.severity if source is None else check.imported
-    stays = source is not None and severity not in (check.severity, "error")
-    return Finding(
-        check.name, severity, source, rows, tuple(examples), _LEFT if stays else check.remedy
-    )
+    findings = []
+    for source, count, examples in rows:
+        severity = check.severity if source is None else check.imported
+        stays = source is not None and severity not in (check.severity, "error")
+        remedy = _LEFT if stays else check.remedy
+        findings.append(Finding(check.name, severity, source, count, tuple(examples), remedy))
+    return findings
 
 
 def _of_definition(
-    connection: DuckDBPyConnection, altered: Mapping[str, str], wrong: Mapping[str, str]
+    connection: DuckDBPyConnection, altered: Mapping[str, str], retyped: Collection[str]
 ) -> list[Finding]:
-    others = {name: change for name, change in altered.items() if name not in wrong}
-    findings = (
-        _about(ALTERED, "error", _described(others), "`--fix` makes views and comments anew"),
-        _about(
-            RETYPED,
-            "error",
-            _described(wrong),
+    others = [f"{name} {change}" for name, change in altered.items() if name not in retyped]
+    wrong = [f"{name} {change}" for name, change in altered.items() if name in retyped]
+    ours = {relation.name for relation in (*TABLES, *VIEWS)}
+    relations = connection.execute(f"SELECT name FROM ({_RELATIONS}) ORDER BY name").fetchall()
+    foreign = [name for (name,) in relations if name not in ours]
+    findings: tuple[tuple[str, Severity, list[str], str], ...] = (
+        (ALTERED, "error", others, "`--fix` makes views and comments anew"),
+        (
+            *(RETYPED, "error", wrong),
             "what asks for it was not checked, and `--fix` changes nothing: merge the record files"
             " into a new database",
         ),
-        _about(
-            FOREIGN,
-            "note",
-            foreign_relations(connection),
-            "AccelMatrix neither reads nor changes it",
-        ),
+        (FOREIGN, "note", foreign, "AccelMatrix neither reads nor changes it"),
     )
-    return [finding for finding in findings if finding.rows]
+    return [
+        Finding(check, severity, None, len(names), tuple(names[:EXAMPLES]), remedy)
+        for check, severity, names, remedy in findings
+        if names
+    ]
 
 
-def _described(altered: Mapping[str, str]) -> list[str]:
-    return [f"{name} {change}" for name, change in altered.items()]
+_OF_USERS = "WHERE NOT internal AND NOT temporary"
+_RELATIONS = f"""
+    SELECT table_name AS name, 'table' AS kind, NULL AS sql, comment FROM duckdb_tables()
+    {_OF_USERS}
+    UNION ALL SELECT view_name, 'view', sql, comment FROM duckdb_views() {_OF_USERS}
+"""
+_COLUMNS = """
+    SELECT table_name || '.' || column_name AS name, data_type, comment FROM duckdb_columns()
+    WHERE NOT internal AND database_name NOT IN ('temp', 'system')
+"""
+_IS = "is "
+_Definition = Mapping[str, tuple[str | None, ...]]
 
 
-def _about(check: str, severity: Severity, examples: Sequence[str], remedy: str) -> Finding:
-    return Finding(check, severity, None, len(examples), tuple(examples[:EXAMPLES]), remedy)
+def schema_differences(connection: DuckDBPyConnection) -> dict[str, str]:
+    """Tables, views and columns that were altered by hand, with their differences."""
+    differences, actual = {}, _definition(connection)
+    for name, (first, *facts, comment) in sorted(_expected().items()):
+        if name not in actual:
+            differences[name] = "is missing"
+            continue
+        actual_first, *actual_facts, actual_comment = actual[name]
+        if actual_first != first:
+            differences[name] = f"{_IS}{actual_first}, not {first}"
+        elif actual_facts != facts:
+            differences[name] = "asks something else"
+        elif actual_comment != comment:
+            differences[name] = "has another comment"
+    return differences
+
+
+@cache
+def _expected() -> _Definition:
+    with duckdb.connect() as connection:
+        create_schema(connection)
+        return _definition(connection)
+
+
+def _definition(connection: DuckDBPyConnection) -> _Definition:
+    relations = connection.execute(_RELATIONS).fetchall()
+    columns = connection.execute(_COLUMNS).fetchall()
+    return {name: tuple(facts) for name, *facts in (*relations, *columns)}
+
+
+def redefine_views(connection: DuckDBPyConnection) -> None:
+    """Make views and comments as the code has them; tables keep their columns."""
+    rows = connection.execute(f"SELECT view_name FROM duckdb_views() {_OF_USERS}").fetchall()
+    existing = {name for (name,) in rows}
+    for view in VIEWS:
+        if view.name in existing:
+            connection.execute(f"DROP VIEW {view.name}")
+    for view in VIEWS:
+        connection.execute(view.ddl)
+    for table in TABLES:
+        for comment in comments("TABLE", table.name, table.doc, table.columns):
+            connection.execute(comment)

@@ -37,12 +37,9 @@ _FILES = (
 def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
     """Describe what the rows of that relation share.
 
-    Records of ours that newer ones replace count as well, or it would matter in which order they
-    came.
     What is known keeps its description, or any later record could describe anew what other results
-    share. Only what an id is the hash of is taken from every record of ours: it is always the same,
-    and takes the place of what others say under this id. Of a machine's memory, which is hashed to
-    the GiB, the newest record tells the bytes.
+    share. Only what an id is the hash of is taken from every record of ours, replaced ones too: it
+    is always the same. Of a machine's memory, hashed to the GiB, the newest record has the bytes.
     """
     are_ours = f"source = '{OURS}'"
     whose = connection.execute(f"SELECT DISTINCT {are_ours} FROM {records} ORDER BY ALL DESC")

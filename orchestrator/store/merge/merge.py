@@ -14,18 +14,13 @@ from typing import Any
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from analysis.compatibility.verdicts import verdict_of
-from analysis.results.source import OWN_SOURCES, text
-from orchestrator.screen.words.doubts import doubt_text
-from orchestrator.screen.words.reasons import reason_text, remedy_text
-from orchestrator.screen.words.remedies import MEASURE_HERE
-from orchestrator.store.database.connect import fetch, transaction
+from analysis.results.source import text
+from orchestrator.store.database.connect import fetch, has_rows, scalar, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.kept import described_runs, keep_merged
 from orchestrator.store.records.validate import Damaged
-from orchestrator.store.schema.columns import names
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -37,69 +32,56 @@ from orchestrator.store.schema.tables import (
     RUNS,
     SYNTHETIC,
     WORD_COLUMNS,
+    names,
 )
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, read_tables
-from runner.contract.reasons import Reason, reason_from
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.files import arrow_schema, each_row
 from runner.contract.record.record import Row
 from runner.contract.record.verdict import RETRIED
 
-_COLUMNS = (
-    *("result_id", "source", "status", "reason_code", "reason_facts", "proof", "correct"),
-    *("correct_code", "correct_facts", "doubts"),
-)
+WriteWords = Callable[[Row], Mapping[str, Any]]
+"""Makes the words of a record, by the names of `WORD_COLUMNS`, of its codes and their facts."""
+
+
+def write_codes(row: Row) -> Mapping[str, Any]:
+    """The codes themselves, where nobody has words for them."""
+    doubts = row["doubts"] and [doubt["code"] for doubt in row["doubts"]]
+    return {
+        "reason": row["reason_code"],
+        "correct_reason": row["correct_code"],
+        "grade_reasons": doubts,
+    }
+
+
+_CODED = """
+    SELECT result_id, source, status, reason_code, reason_facts, proof, correct, correct_code,
+        correct_facts, doubts
+    FROM {records}
+    WHERE status <> 'ok' OR proof <> 'proven' OR correct_code IS NOT NULL OR len(doubts) > 0
+"""
 _ROWS_AT_ONCE = 10_000
-_NAME = "worded"
-_SCHEMA = pa.schema(
-    [
-        ("result_id", pa.string()),
-        *(
-            (column.name, pa.list_(pa.string()) if column.type == "VARCHAR[]" else pa.string())
-            for column in WORD_COLUMNS
-        ),
-    ]
+_TYPES = {"VARCHAR": pa.string(), "VARCHAR[]": pa.list_(pa.string())}
+_WORDED = pa.schema(
+    [("result_id", pa.string()), *((column.name, _TYPES[column.type]) for column in WORD_COLUMNS)]
 )
 
 
 @contextmanager
-def worded(connection: DuckDBPyConnection, records: str) -> Iterator[str]:
-    """The name of a relation with the words of these records, by their ids."""
-    rows: pa.Table = connection.sql(
-        f"SELECT {', '.join(_COLUMNS)} FROM {records}"
-        " WHERE status <> 'ok' OR proof <> 'proven' OR correct_code IS NOT NULL OR len(doubts) > 0"
-    ).to_arrow_table()
+def _worded(connection: DuckDBPyConnection, records: str, words: WriteWords) -> Iterator[str]:
+    """A relation with the words of these records, by their ids."""
+    rows: pa.Table = connection.sql(_CODED.format(records=records)).to_arrow_table()
     batches = [
         pa.RecordBatch.from_pylist(
-            [*map(_words, each_row(rows.column_names, batch.columns))], _SCHEMA
+            [
+                {"result_id": row["result_id"], **words(row)}
+                for row in each_row(rows.column_names, batch.columns)
+            ],
+            _WORDED,
         )
         for batch in rows.to_batches(_ROWS_AT_ONCE)
     ]
-    with registered(connection, _NAME, pa.Table.from_batches(batches, _SCHEMA)):
-        yield f"(SELECT result_id, {names(WORD_COLUMNS)} FROM {_NAME})"
-
-
-def _words(row: Row) -> dict[str, Any]:
-    ended = reason_from(row["reason_code"], row["reason_facts"])
-    differs = reason_from(row["correct_code"], row["correct_facts"])
-    doubts = row["doubts"]
-    return {
-        "result_id": row["result_id"],
-        "reason": ended and reason_text(ended),
-        "remedy": _remedy(row, ended or differs),
-        "correct_reason": differs and reason_text(differs),
-        "grade_reasons": None
-        if doubts is None
-        else [doubt_text(Doubt(**doubt)) for doubt in doubts],
-    }
-
-
-def _remedy(row: Row, explanation: Reason | None) -> str | None:
-    verdict = verdict_of(row["status"], row["proof"], row["correct"])
-    if row["source"] not in OWN_SOURCES:
-        return MEASURE_HERE if verdict == "wrong" or row["status"] != "ok" else None
-    is_unchecked = verdict == "unverified" and explanation is None
-    return None if is_unchecked else remedy_text(verdict, explanation)
+    with registered(connection, "worded", pa.Table.from_batches(batches, _WORDED)):
+        yield f"(SELECT result_id, {names(WORD_COLUMNS)} FROM worded)"
 
 
 LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
@@ -108,16 +90,16 @@ LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
 
 @dataclass(frozen=True)
 class Admission:
-    """Rules of which records a merge takes."""
+    """Rules of which records a merge takes, and how it keeps them."""
 
     scratch: bool
     """True if fake and synthetic rows are welcome."""
     elsewhere: bool = False
     """True if the files are from elsewhere: a measurement of ours that is here stays."""
     leave_out: Sequence[LeaveOut] = ()
-    """Further refusals of records."""
     keep_beside: Path | None = None
     """The database beside which what is taken is kept in a file; None if it has files here."""
+    words: WriteWords = write_codes
 
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
@@ -142,24 +124,20 @@ def known_files(
 
     Large files and unreadable ones are left to the merge, which reads all of them.
     """
-    if not are_small(files) or not _has_results(connection):
+    if not are_small(files) or not has_rows(connection, RESULTS.name):
         return {}
     tables = []
     for read in read_tables(files, _ID_COLUMNS, check_interrupt=check_interrupt):
         with suppress(*UNREADABLE):
             ids = read.table()
             if ids.schema.equals(_IDS):
-                names = pa.array([str(read.path)] * len(ids), pa.string())
-                tables.append(ids.append_column("filename", names))
+                filenames = pa.array([str(read.path)] * len(ids), pa.string())
+                tables.append(ids.append_column("filename", filenames))
     if not tables:
         return {}
     with registered(connection, "offered", pa.concat_tables(tables).combine_chunks()):
         counts = connection.execute(_KNOWN).fetchall()
     return {Path(name): count for name, count in counts}
-
-
-def _has_results(connection: DuckDBPyConnection) -> bool:
-    return bool(connection.execute(f"SELECT 1 FROM {RESULTS.name} LIMIT 1").fetchall())
 
 
 REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
@@ -237,8 +215,9 @@ def merge_files(
     damaged = stage(connection, new, check_interrupt)
     for refuse in admission.leave_out:
         damaged += refuse(connection)
-    refused = () if admission.scratch else _refused(connection)
     welcome = "true" if admission.scratch else REAL
+    refused = f"SELECT result_id FROM incoming WHERE NOT {welcome} ORDER BY result_id"
+    refused_ids = _first_column(connection, refused)
     connection.execute(_COMPARE.format(welcome=welcome, elsewhere=admission.elsewhere))
     connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
@@ -251,8 +230,8 @@ def merge_files(
     before = described_runs(connection, {run.run_id for run in runs})
     with transaction(connection):
         if replaced:
-            _remove_replaced(connection)
-        insert_records(connection, taken)
+            delete_results(connection, "SELECT result_id FROM chosen WHERE replaces")
+        insert_records(connection, taken, admission.words)
         describe_shared(connection, seen)
         for run in runs:
             _describe(connection, run)
@@ -260,15 +239,19 @@ def merge_files(
         if admission.keep_beside is not None:
             _keep(connection, taken, runs, before, admission.keep_beside)
     quarantined = _quarantined(connection, welcome)
-    contradicted = tuple(name for (name,) in connection.execute(_CONTRADICTED).fetchall())
+    contradicted = _first_column(connection, _CONTRADICTED)
     connection.execute("DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
-    unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
+    unchanged = rows - inserted - replaced - len(refused_ids) - quarantined + sum(known.values())
     return MergeReport(
-        *(inserted, replaced, unchanged, tuple(damaged), refused, quarantined),
+        *(inserted, replaced, unchanged, tuple(damaged), refused_ids, quarantined),
         contradicted=contradicted,
         hosts=tuple(hosts),
     )
+
+
+def _first_column(connection: DuckDBPyConnection, sql: str) -> tuple[str, ...]:
+    return tuple(value for (value,) in connection.execute(sql).fetchall())
 
 
 def _keep(
@@ -280,9 +263,9 @@ def _keep(
 ) -> None:
     """Keep these records and the descriptions of their runs in a file, unless nothing is new."""
     ids = {run.run_id for run in runs}
-    rows = connection.execute(f"SELECT DISTINCT run_id FROM {taken}").fetchall()
-    if rows or described_runs(connection, ids) != before:
-        keep_merged(connection, taken, ids.union(name for (name,) in rows), database)
+    of_records = _first_column(connection, f"SELECT DISTINCT run_id FROM {taken}")
+    if of_records or described_runs(connection, ids) != before:
+        keep_merged(connection, taken, ids.union(of_records), database)
 
 
 def incoming_in(table: str) -> str:
@@ -293,44 +276,33 @@ def incoming_in(table: str) -> str:
     return f"incoming SEMI JOIN {table} USING (filename, file_row_number)"
 
 
-def insert_records(connection: DuckDBPyConnection, records: str) -> None:
+def insert_records(connection: DuckDBPyConnection, records: str, words: WriteWords) -> None:
     """Write these records, which FROM takes, into the tables."""
-    with worded(connection, records) as words:
+    with _worded(connection, records, words) as worded:
         for table, rows in (
-            (RESULTS, f"{records} LEFT JOIN {words} USING (result_id)"),
+            (RESULTS, f"{records} LEFT JOIN {worded} USING (result_id)"),
             (RAW, f"{records} WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
             (JOBS, f"{records} WHERE job IS NOT NULL"),
         ):
             connection.execute(f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM {rows}")
 
 
-def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:
-    rows = connection.execute(
-        f"SELECT result_id FROM incoming WHERE NOT {REAL} ORDER BY result_id"
-    ).fetchall()
-    return tuple(result_id for (result_id,) in rows)
+def delete_results(connection: DuckDBPyConnection, ids: str) -> None:
+    """Delete the results of these ids, which SELECT gives, with raw durations and jobs."""
+    for table in (RESULTS, RAW, JOBS):
+        connection.execute(f"DELETE FROM {table.name} WHERE result_id IN ({ids})")
 
 
 def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
     """Count the records that were left out since they are in quarantine."""
-    ((anything,),) = connection.execute(
-        f"SELECT EXISTS (SELECT 1 FROM {QUARANTINE.name} WHERE recorded_at IS NOT NULL)"
-    ).fetchall()
-    if not anything:
+    if not has_rows(connection, f"{QUARANTINE.name} WHERE recorded_at IS NOT NULL"):
         return 0
-    ((count,),) = connection.execute(
+    count = scalar(
+        connection,
         f"SELECT count(*) FROM incoming WHERE {welcome} AND {QUARANTINED}"
-        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
-    ).fetchall()
+        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})",
+    )
     return int(count)
-
-
-def _remove_replaced(connection: DuckDBPyConnection) -> None:
-    for table in (RESULTS, RAW, JOBS):
-        connection.execute(
-            f"DELETE FROM {table.name}"
-            " WHERE result_id IN (SELECT result_id FROM chosen WHERE replaces)"
-        )
 
 
 def _describe(connection: DuckDBPyConnection, run: Run) -> None:

@@ -17,7 +17,6 @@ class MissingVerdicts:
 
     run_id: str
     planned: int
-    """Cells of the run's plan."""
     cells: tuple[str, ...]
     """The ids of those without a verdict."""
 
@@ -48,7 +47,6 @@ class MergeReport:
     without one by their source. A name may be there several times."""
 
     def __add__(self, other: Self) -> Self:
-        """Both merges as one."""
         names = [column.name for column in fields(self)]
         pairs = ((getattr(self, name), getattr(other, name)) for name in names)
         return type(self)(*(mine + theirs for mine, theirs in pairs))
@@ -65,13 +63,10 @@ class MergeReport:
 
     @property
     def faults(self) -> str:
-        """Everything that keeps it from being complete: refused rows, damaged files, contradicted
-        results, missing verdicts.
-        """
+        """Everything that keeps it from being complete."""
         return "; ".join(message for message, _ in self._faults())
 
     def require_complete(self) -> None:
-        """Insist that everything was merged."""
         if not self.is_complete:
             hints = [hint for _, hint in self._faults()]
             if self.refused or self.damaged or self.contradicted:

@@ -21,14 +21,13 @@ from orchestrator.store.records.validate import (
     require_whole,
     unreadable,
 )
-from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
     rows_query,
 )
-from orchestrator.store.schema.tables import OURS, REQUIRED
+from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED, SqlColumn
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, Read, read_tables
 from runner.contract.errors import DamagedFile
 from runner.contract.record.record import SCHEMA_VERSION
@@ -38,8 +37,6 @@ SMALL_FILE_BYTES = 1_000_000
 FILES_AT_ONCE = 200
 BYTES_AT_ONCE = 64 << 20
 """Small files are held in memory, packed: so many at a time, or so many bytes."""
-_Columns = tuple[str, ...]
-_PackedRows = dict[Path, Read]
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
 """The times that Python knows, wherever on earth."""
 
@@ -58,12 +55,17 @@ def stage(
     if unsound:
         names = ", ".join(map(text, unsound))
         connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
-    damaged += [_unsound(Path(name)) for name in unsound]
+    for path in map(Path, unsound):
+        try:
+            read_validated(path)
+            damaged.append(Damaged(path, "its rows are none that a record may have"))
+        except DamagedFile as error:
+            is_other = isinstance(error, OtherSchema)
+            damaged.append(Damaged(path, str(error), other_schema=is_other))
     return sorted(damaged, key=lambda file: file.path)
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
-    """Drop `incoming`."""
     connection.execute("DROP TABLE IF EXISTS temp.incoming")
 
 
@@ -96,52 +98,38 @@ def _copy_small(
 ) -> list[Damaged]:
     """Insert the rows of small files, those with the same columns together."""
     damaged: list[Damaged] = []
-    batch = _Batch()
+    batch: list[Read] = []
     for read in read_tables(files, check_interrupt=check_interrupt):
         if read.fault is not None:
             damaged.append(Damaged(read.path, str(unreadable(read.fault))))
         else:
-            batch.add(read)
-        if batch.is_full:
+            batch.append(read)
+        size = sum(len(read.content) for read in batch)
+        if len(batch) >= FILES_AT_ONCE or size > BYTES_AT_ONCE:
             damaged += _insert(connection, batch)
-            batch = _Batch()
+            batch = []
     return damaged + _insert(connection, batch)
 
 
-class _Batch:
-    """Small files that are inserted together: a statement for each takes longer than reading."""
+def _insert(connection: DuckDBPyConnection, batch: Iterable[Read]) -> list[Damaged]:
+    """Insert the rows of small files together: a statement for each takes longer than reading.
 
-    def __init__(self) -> None:
-        self.groups: dict[_Columns, _PackedRows] = defaultdict(dict)
-        """Rows by file, those that lack no more than what is null where it is missing together."""
-        self._files = self._bytes = 0
-
-    @property
-    def is_full(self) -> bool:
-        """True if it is better inserted now."""
-        return self._files >= FILES_AT_ONCE or self._bytes > BYTES_AT_ONCE
-
-    def add(self, read: Read) -> None:
-        """Take one more file."""
-        columns = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
-        self._files += 1
-        self._bytes += len(read.content)
-        self.groups[columns][read.path] = read
-
-
-def _insert(connection: DuckDBPyConnection, batch: _Batch) -> list[Damaged]:
-    """Insert the rows of a batch; returns the files that turned out to be damaged."""
+    Those that lack no more than what is null where it is missing go into one statement. Returns
+    the files that turned out to be damaged.
+    """
     damaged: list[Damaged] = []
-    for group in batch.groups.values():
-        tables = {path: read.table().replace_schema_metadata() for path, read in group.items()}
+    groups_of_files: dict[tuple[str, ...], dict[Path, pa.Table]] = defaultdict(dict)
+    for read in batch:
+        columns = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
+        groups_of_files[columns][read.path] = read.table().replace_schema_metadata()
+    for tables in groups_of_files.values():
         try:
             groups = [_checked(tables)]
         except UNREADABLE:
             damaged += _remove_damaged(tables)
             groups = [_checked(alike) for alike in _by_schema(tables)]
         for rows in groups:
-            columns = frozenset(rows.column_names) - {*ORIGIN_COLUMNS}
-            query = rows_query(columns, "read_rows")
+            query = rows_query({*rows.column_names} - {*ORIGIN_COLUMNS}, "read_rows")
             with registered(connection, "read_rows", rows):
                 connection.execute(f"INSERT INTO incoming BY NAME {query}")
     return damaged
@@ -213,44 +201,25 @@ def _dataset(path: Path) -> Any:
     return ds.dataset([str(path)], format=form, filesystem=LocalFileSystem())
 
 
-def _unsound(path: Path) -> Damaged:
-    try:
-        read_validated(path)
-    except DamagedFile as error:
-        return Damaged(path, str(error), other_schema=isinstance(error, OtherSchema))
-    return Damaged(path, "its rows are none that a record may have")
-
-
 def _impossible(column: SqlColumn) -> str:
     """The condition under which a row's value is none that a record may have; empty if all are.
 
     What others measured may lack what we insist on, and has words of its own.
     """
     conditions = []
+    ours = "" if column.name in REQUIRED else f" AND source = '{OURS}'"
     if not column.nullable:
-        ours = "" if column.name in REQUIRED else f" AND source = '{OURS}'"
         conditions.append(f"{column.name} IS NULL{ours}")
     if column.allowed:
-        allowed = ", ".join(text(value) for value in column.allowed)
-        everyone = column.name in REQUIRED
-        ours = "" if everyone else f" AND source = '{OURS}'"
+        allowed = ", ".join(map(text, column.allowed))
         conditions.append(f"{column.name} NOT IN ({allowed}){ours}")
     if column.type == "TIMESTAMPTZ":
         conditions.append(f"{column.name} NOT BETWEEN {_FIRST} AND {_LAST}")
     return " OR ".join(conditions)
 
 
-_UNSOUND_ROW = " OR ".join(
-    filter(
-        None,
-        (
-            f"schema_version <> {SCHEMA_VERSION}",
-            *map(_impossible, RECORD),
-            *map(is_path, ID_COLUMNS),
-            FALSE_ID,
-        ),
-    )
-)
+_FAULTS = (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), FALSE_ID)
+_UNSOUND_ROW = " OR ".join([f"schema_version <> {SCHEMA_VERSION}", *filter(None, _FAULTS)])
 _UNSOUND_FILES = f"""
     SELECT filename FROM incoming GROUP BY filename HAVING bool_or({_UNSOUND_ROW}) ORDER BY filename
 """

@@ -3,7 +3,8 @@
 Counted by DuckDB from columns of results; raw durations are never looked at.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.compatibility.verdicts import BEST_FIRST, verdict_sql
 from analysis.results.source import text
-from orchestrator.store.database.connect import fetch
-from orchestrator.store.database.lock import size_of
+from orchestrator.store.database.connect import fetch, scalar, size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.result_views import LATEST
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
@@ -25,11 +25,9 @@ class Verdicts:
     """Results of one source, by status."""
 
     source: str
-    """The project that measured."""
     simulated: bool
     """True if the source itself says that no device made the numbers."""
     counts: Mapping[str, int]
-    """Results by status."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,6 @@ class Covered:
     best: str
     """The best verdict, one of `BEST_FIRST`."""
     results: int
-    """All results."""
     proven: int
     """Those that default views show."""
 
@@ -51,7 +48,6 @@ class Coverage:
     """Content of a database."""
 
     rows: Mapping[str, int]
-    """Rows by table."""
     verdicts: tuple[Verdicts, ...]
     """By source, ours first."""
     covered: tuple[Covered, ...]
@@ -61,29 +57,23 @@ class Coverage:
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
-    """Count what a database holds."""
-    counted = f"SELECT count(contradicted_by) AS results FROM {LATEST.name}"
-    (contradicted,) = fetch(connection, counted)
+    names = [table.name for table in TABLES if table is not VERSION]
+    counts = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
     return Coverage(
-        _rows(connection), _verdicts(connection), _covered(connection), contradicted["results"]
+        dict(connection.execute(counts).fetchall()),
+        _verdicts(connection),
+        _covered(connection),
+        int(scalar(connection, f"SELECT count(contradicted_by) FROM {LATEST.name}")),
     )
 
 
-def _rows(connection: DuckDBPyConnection) -> dict[str, int]:
-    names = [table.name for table in TABLES if table is not VERSION]
-    sql = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
-    return dict(connection.execute(sql).fetchall())
-
-
 def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
-    by_source: dict[tuple[str, bool], dict[str, int]] = {}
-    for row in fetch(
-        connection,
-        f"SELECT source, simulated, status, count(*) AS results FROM {RESULTS.name}"
-        " GROUP BY ALL ORDER BY ALL",
-    ):
-        counts = by_source.setdefault((row["source"], bool(row["simulated"])), {})
-        counts[row["status"]] = row["results"]
+    by_source: dict[tuple[str, bool], dict[str, int]] = defaultdict(dict)
+    sql = (
+        f"SELECT source, simulated, status, count(*) FROM {RESULTS.name} GROUP BY ALL ORDER BY ALL"
+    )
+    for source, simulated, status, count in connection.execute(sql).fetchall():
+        by_source[source, bool(simulated)][status] = count
     verdicts = [Verdicts(*source, counts) for source, counts in by_source.items()]
     return tuple(sorted(verdicts, key=lambda row: row.source != OURS))
 
@@ -118,19 +108,13 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """The size of the database, and of the record files of these runs below that folder.
+    """The size of the database, and of the record files of these runs.
 
-    A run's files lie in the folder that has its id, an import's file has it as its name.
+    A run's files lie in the folder that has its id; an import's file has it as its name.
     """
-    sizes = list(_sizes(results, frozenset(runs)))
-    return Size(size_of(database), len(sizes), sum(sizes))
-
-
-def _sizes(results: Path, runs: frozenset[str]) -> Iterator[int]:
-    """The bytes of each record file; a file that is removed meanwhile does not count."""
-    above = len(results.absolute().parts)
+    above, sizes, ids = len(results.absolute().parts), list[int](), frozenset(runs)
     for path in find_files([results] if results.exists() else []):
-        if runs.isdisjoint({*path.parts[above:], path.stem}):
-            continue
-        with suppress(FileNotFoundError):
-            yield path.stat().st_size
+        if not ids.isdisjoint({*path.parts[above:], path.stem}):
+            with suppress(FileNotFoundError):  # it is removed meanwhile
+                sizes.append(path.stat().st_size)
+    return Size(size_of(database), len(sizes), sum(sizes))

@@ -1,7 +1,7 @@
 """Export of tables for other programs, topic by topic: a file, or a folder of partitions."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.store.query.answer import Answer
-from orchestrator.store.query.ask import asking
+from orchestrator.store.query.ask import Answer, asking
 from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
 from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier
@@ -87,19 +86,12 @@ def write_partitions(answer: Answer, by: Sequence[str], folder: Path) -> int:
                 writer = open_file.enter_context(_writer(path, schema))
                 current, files = key, files + 1
             writer.write_batch(rows.select(schema.names))
-    if not files:
-        _write_none(answer.schema, folder)
+    if not files:  # readers learn all columns of a file without rows: no folder stands for them
+        _writer(_next_file(folder), answer.schema).close()
     return max(files, 1)
 
 
-def _write_none(schema: pa.Schema, folder: Path) -> None:
-    """A file without rows, so that readers learn all columns: no folder stands for them."""
-    with _writer(_next_file(folder), schema):
-        pass
-
-
 def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[_Key, pa.RecordBatch]]:
-    """Rows that belong together, with the values that they share."""
     for batch in answer.batches:
         columns = [json_values(batch.column(name)) for name in by]
         keys = list(zip(*columns, strict=True))
@@ -109,12 +101,8 @@ def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[_Key, pa.RecordBa
 
 
 def _named(name: str, value: object) -> str:
-    text = NULL if value in (None, "") else str(value)
-    return f"{_escaped(name)}={_escaped(text)}"
-
-
-def _escaped(text: str) -> str:
-    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
+    parts = (name, NULL if value in (None, "") else str(value))
+    return "=".join(_ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", part) for part in parts)
 
 
 def _next_file(folder: Path) -> Path:
@@ -185,7 +173,6 @@ class ExportOptions:
     everything: bool = False
     """True to take also rows that must not be quoted."""
     force: bool = False
-    """True if an earlier output may be replaced."""
 
 
 @dataclass(frozen=True)
@@ -207,40 +194,28 @@ def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
             hint=f"`orchestrator export {example} --output {example}.parquet`, or"
             " `orchestrator export --bundle results.zip`",
         )
-    topic = TOPICS[options.topic]
+    topic, output = TOPICS[options.topic], options.output
     sql = topic.everything if options.everything else topic.quotable
-    tally = _Tally()
+    rows = 0
+
+    def counted(answer: Answer) -> Answer:
+        def batches() -> Iterator[pa.RecordBatch]:
+            nonlocal rows
+            for batch in answer.batches:
+                rows += batch.num_rows
+                yield batch
+
+        return replace(answer, batches=batches())
+
+    files = 1
     if options.partition_by:
-        files = _export_folder(database, sql, options, options.output, tally)
+        files = _export_folder(database, sql, options, output, counted)
     else:
-        files = _export_file(database, sql, options, options.output, tally)
-    return ExportedTopic(options.topic, options.output, tally.rows, files)
-
-
-@dataclass
-class _Tally:
-    """Counts rows as they pass."""
-
-    rows: int = 0
-
-    def passing(self, answer: Answer) -> Answer:
-        """The same answer."""
-        return replace(answer, batches=self._counted(answer))
-
-    def _counted(self, answer: Answer) -> Iterator[pa.RecordBatch]:
-        for batch in answer.batches:
-            self.rows += batch.num_rows
-            yield batch
-
-
-def _export_file(
-    database: Path, sql: str, options: ExportOptions, output: Path, tally: _Tally
-) -> int:
-    form = form_for(output, options.form)
-    require_free(OUTPUT, output, force=options.force, database=database)
-    with asking(database, sql, timeout_s=None) as answer:
-        save_answer(tally.passing(answer), form, output)
-    return 1
+        form = form_for(output, options.form)
+        require_free(OUTPUT, output, force=options.force, database=database)
+        with asking(database, sql, timeout_s=None) as answer:
+            save_answer(counted(answer), form, output)
+    return ExportedTopic(options.topic, output, rows, files)
 
 
 def form_for(output: Path, form: str | None) -> str:
@@ -261,7 +236,11 @@ def form_for(output: Path, form: str | None) -> str:
 
 
 def _export_folder(
-    database: Path, sql: str, options: ExportOptions, output: Path, tally: _Tally
+    database: Path,
+    sql: str,
+    options: ExportOptions,
+    output: Path,
+    counted: Callable[[Answer], Answer],
 ) -> int:
     by = options.partition_by
     if options.form not in {None, "parquet"}:
@@ -275,4 +254,4 @@ def _export_folder(
         require_partitions(answer.schema, by)
     in_order = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(identifier, by))}"
     with asking(database, in_order, timeout_s=None) as answer, output_folder(output) as folder:
-        return write_partitions(tally.passing(answer), by, folder)
+        return write_partitions(counted(answer), by, folder)

@@ -1,17 +1,16 @@
 """Filters of results: checked names and values, as a condition in SQL."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TypedDict, TypeVar
 
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.schema.columns import RECORD
 from orchestrator.store.schema.result_views import PERFORMANCE, PERFORMANCE_ALL
-from orchestrator.store.schema.tables import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import OURS, RECORD, SYNTHETIC
+from orchestrator.system.selector import Selector
 from runner.contract.axes import COUNT_AXES, SIZE_AXES
-from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 
@@ -32,7 +31,6 @@ class Filters(TypedDict, total=False):
     family: Words
     task: Words
     hardware: Words
-    """Names of physical devices."""
     host: Words
     """Machines, by the hash that the views call `host`."""
     hostname: Words
@@ -59,7 +57,6 @@ class Filters(TypedDict, total=False):
     since: datetime
     """Measured then or later."""
     until: datetime
-    """Measured before."""
     select: Words
     """Globs over cell ids, as `--select` takes them; `!GLOB` drops."""
 
@@ -87,19 +84,26 @@ def condition(
     Trusted: no value may ask for what that view leaves out. As options: errors name a filter as
     the command line does.
     """
-    _check_names(filters)
+    known = Filters.__annotations__
+    for name in filters.keys() - known.keys():
+        raise UsageError.unknown(
+            name, known, f"there is no filter {name!r}", hint=f"filters are {', '.join(known)}"
+        )
     parts = [
         _part(connection, name, value, as_option=as_options) for name, value in filters.items()
     ]
-    if trusted:
-        _check_trust(filters)
+    for name, allowed in _TRUSTED.items() if trusted else ():
+        if name in filters and not {*allowed} & {*_words(name, filters[name])}:
+            raise UsageError(
+                f"{name}={filters[name]!r}: no trusted result has that {name}",
+                hint="give trusted=False, and look at `status`, `proof` and `correct` yourself",
+            )
     return " AND ".join(parts) or "true"
 
 
 def selected_ids(
     connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
 ) -> str:
-    """The ids of the results that fit every filter, as a question."""
     view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
     return f"SELECT result_id FROM {view} WHERE {condition(connection, filters, trusted=trusted)}"
 
@@ -107,14 +111,19 @@ def selected_ids(
 def _part(
     connection: DuckDBPyConnection, name: str, value: object, *, as_option: bool = False
 ) -> str:
-    """One filter as a condition."""
     if name in MOMENTS:
         return f"measured_at {MOMENTS[name]} {text(_moment(name, value).isoformat())}::TIMESTAMPTZ"
     if name in (*SIZE_AXES, *COUNT_AXES):
-        return _is_one_of(name, map(str, _numbers(name, value)))
+        numbers = [_checked(name, number, int, "a whole number") for number in _several(value)]
+        return _is_one_of(name, map(str, numbers))
     words = _words(name, value)
     if name == GLOBS:
-        return _fits(Selector(words))
+        selector = Selector(words)
+        kept, dropped = (
+            " OR ".join(f"cell_id GLOB {text(glob)}" for glob in globs)
+            for globs in (selector.kept, selector.dropped)
+        )
+        return f"({kept or 'true'}) AND NOT ({dropped or 'false'})"
     _check_words(connection, name, words, as_option=as_option)
     return _is_one_of(name, map(text, words))
 
@@ -122,33 +131,6 @@ def _part(
 def _is_one_of(name: str, literals: Iterable[str]) -> str:
     listed = ", ".join(literals)
     return f"{name} IN ({listed})" if listed else "false"
-
-
-def _fits(selector: Selector) -> str:
-    kept, dropped = (
-        " OR ".join(f"cell_id GLOB {text(glob)}" for glob in globs)
-        for globs in (selector.kept, selector.dropped)
-    )
-    return f"({kept or 'true'}) AND NOT ({dropped or 'false'})"
-
-
-def _check_names(filters: Iterable[str]) -> None:
-    known = Filters.__annotations__
-    for name in filters:
-        if name not in known:
-            raise UsageError.unknown(
-                name, known, f"there is no filter {name!r}", hint=f"filters are {', '.join(known)}"
-            )
-
-
-def _check_trust(filters: Mapping[str, object]) -> None:
-    """Refuse filters that no trusted result can fit."""
-    for name, allowed in _TRUSTED.items():
-        if name in filters and not {*allowed} & {*_words(name, filters[name])}:
-            raise UsageError(
-                f"{name}={filters[name]!r}: no trusted result has that {name}",
-                hint="give trusted=False, and look at `status`, `proof` and `correct` yourself",
-            )
 
 
 def _check_words(
@@ -180,10 +162,6 @@ def _words(name: str, value: object) -> list[str]:
     return [_checked(name, word, str, "text") for word in _several(value)]
 
 
-def _numbers(name: str, value: object) -> list[int]:
-    return [_checked(name, number, int, "a whole number") for number in _several(value)]
-
-
 def _moment(name: str, value: object) -> datetime:
     moment = _checked(name, value, datetime, "a datetime")
     if moment.tzinfo is None:
@@ -194,12 +172,11 @@ def _moment(name: str, value: object) -> datetime:
     return moment
 
 
-def _several(value: object) -> Iterator[object]:
+def _several(value: object) -> Collection[object]:
     """The values of a filter: those of a collection, or the one."""
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
-        yield from value
-    else:
-        yield value
+        return value
+    return [value]
 
 
 def _checked(name: str, value: object, type_: type[_Value], wording: str) -> _Value:

@@ -7,6 +7,7 @@ process with limits: DuckDB itself reads the bytes.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +17,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.connect import duckdb_message
-from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.connect import duckdb_message, scalar, wal_path
 from orchestrator.store.query.runs import BundleRows, stored_runs
 from orchestrator.store.schema.tables import (
     KEPT_HERE,
@@ -45,26 +45,35 @@ _WITHOUT_RUN = f"""
 """
 
 
+_TableColumns = dict[str, dict[str, tuple[str, str | None]]]
+
+
 @contextmanager
 def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleRows]:
     """All runs of a database that anybody may have written."""
     with duckdb.connect() as connection:
         _attach(connection, path, memory_bytes, spill)
-        columns = _columns(connection)
+        columns: _TableColumns = defaultdict(dict)
+        for table_name, column, type_, default in connection.execute(
+            _COLUMNS, [_THEIRS]
+        ).fetchall():
+            columns[table_name][column] = (type_, default)
         _require_schema(connection, columns, path)
         for table in TABLES:
             if table not in KEPT_HERE:
                 _require_plain(connection, table, columns, path)
-                _name(connection, table)
-        ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
-        if without_run:
+                connection.execute(  # under its name, which nothing else of that database has
+                    f"CREATE TEMP VIEW {table.name} AS"
+                    f" SELECT {table.names} FROM {_THEIRS}.main.{table.name}"
+                )
+        if without_run := scalar(connection, _WITHOUT_RUN):
             raise StoreError(
                 f"{path}: {without_run:,} of its results are of no run that it knows",
                 hint="its owner can mend that: `orchestrator database check --fix`",
             )
-        ((scratch,),) = connection.execute(f"SELECT scratch FROM {VERSION.name}").fetchall()
+        scratch = bool(scalar(connection, f"SELECT scratch FROM {VERSION.name}"))
         runs = stored_runs(connection)
-        yield BundleRows([runs[name] for name in sorted(runs)], bool(scratch), connection)
+        yield BundleRows([runs[name] for name in sorted(runs)], scratch, connection)
 
 
 def _attach(connection: DuckDBPyConnection, path: Path, memory_bytes: int, spill: Path) -> None:
@@ -95,17 +104,6 @@ def _attach(connection: DuckDBPyConnection, path: Path, memory_bytes: int, spill
             hint=_BUNDLE_HINT,
         ) from error
     connection.execute("SET lock_configuration = true")
-
-
-_TableColumns = dict[str, dict[str, tuple[str, str | None]]]
-
-
-def _columns(connection: DuckDBPyConnection) -> _TableColumns:
-    """Type and default by column, by table; views have none here."""
-    columns: _TableColumns = {}
-    for table, column, type_, default in connection.execute(_COLUMNS, [_THEIRS]).fetchall():
-        columns.setdefault(table, {})[column] = (type_, default)
-    return columns
 
 
 def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> None:
@@ -147,10 +145,3 @@ def _require_plain(
             f"{path}: was altered: the column {column.name} of {table.name} {fault}",
             hint=_BUNDLE_HINT,
         )
-
-
-def _name(connection: DuckDBPyConnection, table: Table) -> None:
-    """Let questions find the table under its name, and nothing else of that database."""
-    connection.execute(
-        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {_THEIRS}.main.{table.name}"
-    )

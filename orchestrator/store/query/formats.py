@@ -3,9 +3,10 @@
 import csv
 import io
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,16 +15,16 @@ from duckdb import DuckDBPyRelation
 from duckdb.sqltypes import DuckDBPyType
 from pyarrow import types
 
-from orchestrator.screen.markdown import markdown_row, markdown_text
-from orchestrator.store.query.answer import Answer
+from orchestrator.screen.sheet import markdown_row, markdown_text
+from orchestrator.store.query.ask import Answer
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import output_file
 
-Parts = Sequence[tuple[str, str]]
 _AS_TEXT = frozenset(
     {"bignum", "bit", "geometry", "interval", "time with time zone", "uhugeint", "union", "variant"}
 )
 """Arrow gives them as DuckDB's bytes, loses a part, or has what Parquet refuses."""
+_NESTED = frozenset({"array", "list", "map", "struct", "tuple"})
 
 
 def cast_for_arrow(relation: DuckDBPyRelation) -> DuckDBPyRelation:
@@ -40,44 +41,22 @@ def cast_for_arrow(relation: DuckDBPyRelation) -> DuckDBPyRelation:
 
 def _target(type_: DuckDBPyType) -> str | None:
     """The type that such a value is cast to; None if Arrow has its own."""
-    if type_.id in _AS_TEXT:
-        return "VARCHAR"
     if type_.id not in _NESTED:
-        return None
+        return "VARCHAR" if type_.id in _AS_TEXT else None
     parts = [(name, part) for name, part in type_.children if isinstance(part, DuckDBPyType)]
-    casts = [(name, _target(part)) for name, part in parts]
-    if not any(cast for _, cast in casts):
+    casts = [_target(part) for _, part in parts]
+    if not any(casts):
         return None
-    targets = [
-        (name, cast or str(part)) for (name, cast), (_, part) in zip(casts, parts, strict=True)
-    ]
-    return _NESTED[type_.id](targets, type_)
-
-
-def _struct(parts: Parts, _: DuckDBPyType) -> str:
-    return f"STRUCT({', '.join(f'{identifier(name)} {cast}' for name, cast in parts)})"
-
-
-def _unnamed(parts: Parts, type_: DuckDBPyType) -> str:
-    return f"{type_.id}({', '.join(cast for _, cast in parts)})"
-
-
-def _list(parts: Parts, _: DuckDBPyType) -> str:
-    return f"{parts[0][1]}[]"
-
-
-def _array(parts: Parts, type_: DuckDBPyType) -> str:
-    return f"{parts[0][1]}[{dict(type_.children)['size']}]"
-
-
-_NESTED: Mapping[str, Callable[[Parts, DuckDBPyType], str]] = {
-    "array": _array,
-    "list": _list,
-    "map": _unnamed,
-    "struct": _struct,
-    "tuple": _unnamed,
-}
-"""A nested type of these parts, each with its name."""
+    targets = [cast or str(part) for cast, (_, part) in zip(casts, parts, strict=True)]
+    match type_.id:
+        case "array":
+            return f"{targets[0]}[{dict(type_.children)['size']}]"
+        case "list":
+            return f"{targets[0]}[]"
+        case "struct":
+            names = (identifier(name) for name, _ in parts)
+            return f"STRUCT({', '.join(map(' '.join, zip(names, targets, strict=True)))})"
+    return f"{type_.id}({', '.join(targets)})"
 
 
 Convert = Callable[[Any], Any]
@@ -98,9 +77,12 @@ def json_values(column: pa.Array) -> list[Any]:
     if types.is_nested(type_):
         return _nested_values(column)
     if types.is_floating(type_):
-        return _converted(_finite, float_values(column))
+        numbers = float_values(column)
+        return [None if number is None or not isfinite(number) else number for number in numbers]
     if types.is_temporal(type_) and not types.is_duration(type_):
-        return _converted(_time_format(type_), _as_text(column))
+        if types.is_timestamp(type_):
+            column = column.cast(pa.timestamp(type_.unit))  # UTC
+        return _converted(_time_format(type_), column.cast(pa.string()).to_pylist())
     return _converted(_scalar_format(type_), column.to_pylist())
 
 
@@ -112,50 +94,32 @@ def float_values(column: pa.Array) -> list[float | None]:
 
 
 def to_json(value: Any) -> str:
-    """A value of these as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _nested_values(column: pa.Array) -> list[Any]:
+    valid = column.is_valid().to_pylist()
     if types.is_struct(column.type):
-        return _structs(column)
+        names = [field.name for field in column.type]
+        rows = zip(*map(json_values, column.flatten()), strict=True)
+        structs = (dict(zip(names, row, strict=True)) for row in rows)
+        return [struct if exists else None for struct, exists in zip(structs, valid, strict=True)]
     if types.is_fixed_size_list(column.type):
         column = column.cast(pa.list_(column.type.value_field))
-    if types.is_map(column.type):
-        keys = map(_key, json_values(column.keys))
-        return _cut(column, list(zip(keys, json_values(column.items), strict=True)), dict)
-    return _cut(column, json_values(column.values), list)
-
-
-def _cut(column: pa.Array, values: Sequence[Any], make: Convert) -> list[Any]:
-    """The lists or maps of a column, given the values of all of them in one row."""
     offsets = column.offsets.to_pylist()
-    bounds = zip(offsets, offsets[1:], column.is_valid().to_pylist(), strict=False)
-    return [make(values[start:end]) if valid else None for start, end, valid in bounds]
-
-
-def _structs(column: pa.Array) -> list[dict[str, Any] | None]:
-    names = [field.name for field in column.type]
-    rows = zip(*map(json_values, column.flatten()), strict=True)
-    valid = column.is_valid().to_pylist()
-    return [
-        dict(zip(names, row, strict=True)) if exists else None
-        for row, exists in zip(rows, valid, strict=True)
-    ]
+    bounds = zip(offsets, offsets[1:], valid, strict=False)
+    if types.is_map(column.type):
+        keys = (key if isinstance(key, str) else to_json(key) for key in json_values(column.keys))
+        pairs = list(zip(keys, json_values(column.items), strict=True))
+        return [dict(pairs[start:end]) if exists else None for start, end, exists in bounds]
+    values = json_values(column.values)
+    return [values[start:end] if exists else None for start, end, exists in bounds]
 
 
 def _converted(convert: Convert | None, values: list[Any]) -> list[Any]:
     if convert is None:
         return values
     return [None if value is None else convert(value) for value in values]
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else to_json(key)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _scalar_format(type_: pa.DataType) -> Convert | None:
@@ -170,18 +134,13 @@ def _scalar_format(type_: pa.DataType) -> Convert | None:
     return str
 
 
-def _as_text(column: pa.Array) -> list[str | None]:
-    if types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp(column.type.unit))  # UTC
-    return list(column.cast(pa.string()).to_pylist())
-
-
 def _time_format(type_: pa.DataType) -> Convert:
     if types.is_date(type_):
         return _date
     if types.is_time(type_):
-        return _time
-    return _moment if type_.tz is None else _moment_in_utc
+        # The one time of DuckDB that Arrow lacks is the end of the day.
+        return lambda text: "24:00:00" if _OUT_OF_RANGE in text else _NO_FRACTION.sub("", text)
+    return partial(_moment, zone="" if type_.tz is None else "+00:00")
 
 
 def _date(text: str) -> str:
@@ -191,18 +150,9 @@ def _date(text: str) -> str:
     return text
 
 
-def _moment(text: str) -> str:
-    return _NO_FRACTION.sub("", _date(text)).replace(" ", "T")
-
-
-def _moment_in_utc(text: str) -> str:
-    moment = _moment(text)
-    return moment if moment.endswith("infinity") else f"{moment}+00:00"
-
-
-def _time(text: str) -> str:
-    """The one time of DuckDB that Arrow lacks is the end of the day."""
-    return "24:00:00" if _OUT_OF_RANGE in text else _NO_FRACTION.sub("", text)
+def _moment(text: str, zone: str) -> str:
+    moment = _NO_FRACTION.sub("", _date(text)).replace(" ", "T")
+    return moment if moment.endswith("infinity") else f"{moment}{zone}"
 
 
 Write = Callable[[Answer, IO[bytes]], None]
@@ -230,17 +180,19 @@ def write_json(answer: Answer, file: IO[bytes]) -> None:
 def write_markdown(answer: Answer, file: IO[bytes]) -> None:
     """Write a table of GitHub's Markdown, every value as it is; null as an empty field."""
     fields = list(answer.schema)
-    rules = ["---:" if _is_number(field.type) else "---" for field in fields]
+    numeric = (types.is_integer, types.is_floating, types.is_decimal)
+    rules = [
+        "---:" if any(matches(field.type) for matches in numeric) else "---" for field in fields
+    ]
     file.write(markdown_row(map(markdown_text, answer.schema.names)).encode())
     file.write(markdown_row(rules).encode())
     for batch in answer.batches:
-        rows = (map(_markdown_value, row) for row in text_rows(batch))
-        text = "".join(map(markdown_row, rows))
-        file.write(text.encode())
+        for row in text_rows(batch):
+            cells = ("" if value is None else markdown_text(str(value)) for value in row)
+            file.write(markdown_row(cells).encode())
 
 
 def write_parquet(answer: Answer, file: IO[bytes]) -> None:
-    """Write compressed Parquet, types as they are."""
     from pyarrow.parquet import ParquetWriter
 
     with ParquetWriter(file, answer.schema, compression="zstd") as writer:
@@ -288,11 +240,3 @@ def _write_csv_rows(file: IO[bytes], rows: Any) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     file.write(text.getvalue().encode())
-
-
-def _is_number(type_: pa.DataType) -> bool:
-    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
-
-
-def _markdown_value(value: object) -> str:
-    return "" if value is None else markdown_text(str(value))

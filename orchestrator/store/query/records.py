@@ -1,6 +1,6 @@
 """Results as values, read in batches: a million of them need not fit into memory."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from inspect import GEN_CLOSED, GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING
@@ -11,24 +11,14 @@ from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.store.database.connect import duckdb_message, fetch
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import (
-    ENVIRONMENTS,
-    HARDWARE,
-    JOBS,
-    MODELS,
-    RAW,
-    RESULTS,
-    Table,
-)
+from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, MODELS, RAW, records_sql
 from runner.contract.errors import StoreError
-from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.files import each_row
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
-from runner.contract.record.measured import Arrivals, Resources, Timing, Training
+from runner.contract.record.measured import Efficiency, Resources, Timing
+from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Trust
 from runner.contract.record.record import Row
-from runner.contract.record.starts import Startup
-from runner.contract.record.tokens import Generation
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -103,12 +93,6 @@ class StoredRecord(
 
 Records = Generator[StoredRecord, None, None]
 _BATCH_ROWS = 2048
-_JOINED: Mapping[str, tuple[Table, str]] = {
-    "h": (HARDWARE, "hardware_id"),
-    "e": (ENVIRONMENTS, "environment_id"),
-    "m": (MODELS, "model_id"),
-}
-"""Beside results `r`, the tables that a record is put together from, and what joins each."""
 _LARGE = (RAW, JOBS)
 _OF_THESE = """
     SELECT * FROM {} WHERE result_id BETWEEN ? AND ? AND result_id IN (SELECT unnest(?::VARCHAR[]))
@@ -116,18 +100,7 @@ _OF_THESE = """
 """The range spares DuckDB most of the table, since the results of a run lie together."""
 
 
-def _select() -> str:
-    tables = {alias: table for alias, (table, _) in _JOINED.items()} | {"r": RESULTS}
-    places = {column.name: alias for alias, table in tables.items() for column in table.columns}
-    fields = (name for name in StoredRecord.model_fields if name in places)
-    columns = ", ".join(f"{places[name]}.{name}" for name in fields)
-    joins = " ".join(
-        f"LEFT JOIN {table.name} {alias} USING ({key})" for alias, (table, key) in _JOINED.items()
-    )
-    return f"SELECT {columns} FROM {RESULTS.name} r {joins}"
-
-
-_SELECT = _select()
+_SELECT = records_sql(StoredRecord.model_fields, beside=(HARDWARE, ENVIRONMENTS, MODELS))
 
 
 class RecordStream(Iterator[StoredRecord]):
@@ -162,17 +135,10 @@ def read(connection: DuckDBPyConnection, wanted: str, *, whole: bool) -> Records
     with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
         relation = cursor.sql(sql)
         for batch in _batches(relation.to_arrow_reader(_BATCH_ROWS)):
-            rows = _rows(batch)
+            # Columns that no row fills are left out, since a record is null there by itself.
+            filled = [name for name in batch.schema.names if batch[name].null_count < len(batch)]
+            rows = each_row(filled, [batch[name] for name in filled])
             yield from map(_record, _completed(second, [*rows]) if whole else rows)
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
-    """Columns that no row fills are left out, since a record is null there by itself."""
-    filled = [
-        number for number, column in enumerate(batch.columns) if column.null_count < len(column)
-    ]
-    names = [batch.schema.names[number] for number in filled]
-    return each_row(names, [batch.columns[number] for number in filled])
 
 
 def _completed(connection: DuckDBPyConnection, rows: Sequence[Row]) -> Sequence[Row]:

@@ -1,10 +1,11 @@
 """Results as the orchestrator shows them, in customary units."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
@@ -18,15 +19,11 @@ from orchestrator.store.schema.view import (
     RESULT_ORDER,
     SERIES_KEY,
     TRUSTED,
-    customary_columns,
+    columns,
     joined_results,
     planned_threads,
 )
-from runner.contract.record.doubts import Doubt
-
-if TYPE_CHECKING:
-    from runner.contract.record.record import Row
-
+from runner.contract.record.verdict import Doubt
 
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
 """Conditions of a result `r` as a struct, without its variables."""
@@ -40,7 +37,6 @@ class MeasuredBefore:
     measured_at: datetime
     """The moment of the last of them."""
     cells: int
-    """The number of them that it measured."""
 
 
 _BEFORE = """
@@ -53,29 +49,19 @@ _AFTER = """
         PARTITION BY {} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
 """
+_QUOTED = columns(
+    "run_id grade mode scenario target_qps batch_size environment_id latency_median_ms"
+    " latency_median_low_ms latency_median_high_ms peak_qps peak_qps_low peak_qps_high"
+)
 _OTHER = f"""
     CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
-        'run_id': r.run_id,
-        'measured_at': r.recorded_at,
-        'grade': r.grade,
-        'mode': r.mode,
-        'scenario': r.scenario,
-        'target_qps': r.target_qps,
-        'batch_size': r.batch_size,
-        'latency_median_ms': r.latency_median_s * 1000,
-        'latency_median_low_ms': r.latency_median_low_s * 1000,
-        'latency_median_high_ms': r.latency_median_high_s * 1000,
-        'peak_qps': r.peak_qps,
-        'peak_qps_low': r.peak_qps_low,
-        'peak_qps_high': r.peak_qps_high,
-        'environment_id': r.environment_id,
-        'conditions': {CONDITION_VALUES}
+        {", ".join(f"'{column.name}': {column.expression}" for column in _QUOTED)},
+        'measured_at': r.recorded_at, 'conditions': {CONDITION_VALUES}
     }} END
 """
 
 
 def neighbours(connection: DuckDBPyConnection, run_id: str, *, later: bool) -> list[Neighbour]:
-    """The last result that can be quoted before each one of this run, or the next one after it."""
     which = _AFTER if later else _BEFORE
     other = which.format(_OTHER, f"{SERIES_KEY} ORDER BY {RESULT_ORDER}")
     sql = f"""
@@ -94,24 +80,19 @@ def neighbours(connection: DuckDBPyConnection, run_id: str, *, later: bool) -> l
         LEFT JOIN environments o ON o.environment_id = other.environment_id
         WHERE run_id = $1 AND other IS NOT NULL ORDER BY cell_id
     """
-    return [_neighbour(row) for row in fetch(connection, sql, run_id)]
-
-
-def _neighbour(row: "Row") -> Neighbour:
-    then, now = (
-        {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
-        for when in ("then", "now")
-    )
-    return Neighbour(**row, differences=differences(then, now))
+    neighbours = []
+    for row in fetch(connection, sql, run_id):
+        then, now = (
+            {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
+            for when in ("then", "now")
+        )
+        neighbours.append(Neighbour(**row, differences=differences(then, now)))
+    return neighbours
 
 
 def measured_before(
     connection: DuckDBPyConnection, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
 ) -> MeasuredBefore | None:
-    """The newest run on this machine of cells with these model ids and profiles, by cell id.
-
-    None without one.
-    """
     sql = f"""
         SELECT r.run_id, max(r.recorded_at) AS measured_at, count(*) AS cells
         FROM {joined_results()}
@@ -146,20 +127,17 @@ class Measurement(ResultRow):
     job: str | None
     """The job with this cell alone and without its model, as JSON."""
     model_spec: str | None
-    """The model, as JSON."""
     conditions: Mapping[str, Any]
     """Conditions that the machine's owner may have changed since, by the names of columns."""
     environment_variables: Mapping[str, str] | None
 
 
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
-    """The verdicts of one run, proven or not, by cell id."""
     sql = f"SELECT {_shown(ResultRow)} FROM {_ROWS} WHERE p.run_id = ? ORDER BY p.cell_id"
     return [ResultRow(**_with_doubts(row)) for row in fetch(connection, sql, run_id)]
 
 
 def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement | None:
-    """One verdict; None if the database does not hold it."""
     sql = f"""
         SELECT {_shown(Measurement)} FROM {_ROWS}
         LEFT JOIN replay_jobs j ON j.result_id = p.result_id
@@ -181,8 +159,8 @@ _ELSEWHERE = {
 }
 """Columns that the view lacks, by the table they stand in."""
 _FIELDS = {field.name for field in fields(ResultRow)}
-_NUMBERS = customary_columns(
-    metric.column for metric in SHOWN_NUMBERS if metric.column not in _FIELDS
+_NUMBERS = columns(
+    " ".join(metric.column for metric in SHOWN_NUMBERS if metric.column not in _FIELDS)
 )
 
 
@@ -204,19 +182,18 @@ def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
-    """The command line that planned a run; None if nobody said."""
-    rows = fetch(connection, "SELECT command FROM benchmark_runs WHERE run_id = ?", run_id)
-    return rows[0]["command"] if rows else None
+    sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
+    row = connection.execute(sql, [run_id]).fetchone()
+    return row[0] if row else None
 
 
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
-    """The result id most like this one; None in an empty database."""
     sql = """
         SELECT result_id FROM benchmark_results
         ORDER BY jaro_winkler_similarity(result_id, ?) DESC, recorded_at DESC, result_id LIMIT 1
     """
-    rows = fetch(connection, sql, result_id)
-    return str(rows[0]["result_id"]) if rows else None
+    row = connection.execute(sql, [result_id]).fetchone()
+    return row[0] if row else None
 
 
 @dataclass(frozen=True)
@@ -230,7 +207,6 @@ class RunSummary:
     planned: int | None
     """Cells planned; null when only the records are known."""
     counts: Mapping[str, int]
-    """Cells by status."""
     source: str = OURS
     """The project that measured: `accelmatrix`, or that of an imported file."""
     hostname: str | None = None
@@ -240,7 +216,6 @@ class RunSummary:
 
     @property
     def is_ours(self) -> bool:
-        """True if our own runners measured it."""
         return self.source == OURS
 
 
@@ -256,13 +231,11 @@ def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
 
 
 def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
-    """Status by cell id."""
     sql = "SELECT cell_id, status FROM benchmark_results WHERE run_id = ? ORDER BY cell_id"
     return {row["cell_id"]: row["status"] for row in fetch(connection, sql, run_id)}
 
 
 def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
-    """Ids of cells that have a verdict, or had one that went into quarantine."""
     sql = """
         SELECT cell_id FROM benchmark_results WHERE run_id = $1
         UNION SELECT result_id[length($1) + 2:] FROM quarantine
@@ -272,26 +245,22 @@ def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
 
 
 def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
-    """All runs, the newest first."""
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
     sources: dict[str, str] = {}
-    for row in fetch(
-        connection,
-        "SELECT run_id, status, count(*) AS cells, any_value(source) AS source"
-        " FROM benchmark_results GROUP BY run_id, status ORDER BY run_id, status",
-    ):
-        counts.setdefault(row["run_id"], {})[row["status"]] = row["cells"]
-        sources[row["run_id"]] = row["source"]
-    rows = fetch(
-        connection,
-        "SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs"
-        " ORDER BY started_at DESC, run_id DESC",
-    )
+    counted = """
+        SELECT run_id, status, count(*), any_value(source) FROM benchmark_results
+        GROUP BY run_id, status ORDER BY run_id, status
+    """
+    for run_id, status, cells, source in connection.execute(counted).fetchall():
+        counts[run_id][status] = cells
+        sources[run_id] = source
+    described = """
+        SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs
+        ORDER BY started_at DESC, run_id DESC
+    """
     return [
-        RunSummary(
-            **row, counts=counts.get(row["run_id"], {}), source=sources.get(row["run_id"], OURS)
-        )
-        for row in rows
+        RunSummary(**row, counts=counts[row["run_id"]], source=sources.get(row["run_id"], OURS))
+        for row in fetch(connection, described)
     ]
 
 
@@ -306,7 +275,6 @@ class CellSpeed:
 
 
 def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
-    """The speed of each cell timed on this machine, medians of its results."""
     rows = fetch(
         connection,
         f"""

@@ -8,13 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import fetch, store_errors
-from orchestrator.store.database.lock import WAIT_S, is_missing, require_database
+from orchestrator.store.database.connect import (
+    WAIT_S,
+    fetch,
+    is_missing,
+    require_database,
+    store_errors,
+)
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.formats import json_rows
 from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.records.kept import SCHEMA
-from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
@@ -23,10 +27,13 @@ from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
-    MODELS,
+    ORIGIN,
     RAW,
+    RECORD,
     RESULTS,
     RUNS,
+    Table,
+    records_sql,
 )
 from runner.contract.errors import UsageError
 from runner.contract.record.record import Row
@@ -48,14 +55,12 @@ class StoredRun:
         return self.run.model_copy(update={"finished_at": None})
 
     def is_newer_than(self, run: Run) -> bool:
-        """True if its description is later than that one."""
         if not self.described or self.run.finished_at is None:
             return False
         return run.finished_at is None or self.run.finished_at > run.finished_at
 
 
 def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
-    """All runs by id, the newest first."""
     rows = fetch(
         connection,
         f"""
@@ -92,16 +97,7 @@ def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> lis
 
 ROWS_AT_ONCE = 20_000
 """Runs are read together until they have so many records: these are sorted in memory."""
-_JOINED = {"h": HARDWARE, "e": ENVIRONMENTS, "m": MODELS, "d": RAW, "j": JOBS}
-_HELD = {column.name: "r" for column in RESULTS.columns}
-_PLACES = {
-    column.name: alias for alias, table in _JOINED.items() for column in table.columns
-} | _HELD
-_COLUMNS = ", ".join(f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN))
-ALL_RECORDS = f"SELECT {_COLUMNS} FROM {RESULTS.name} r " + " ".join(
-    f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
-    for alias, table in _JOINED.items()
-)
+ALL_RECORDS = records_sql(column.name for column in (*RECORD, *ORIGIN))
 """The question for all results as records."""
 _OF_THESE = (
     f"{ALL_RECORDS} WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
@@ -124,15 +120,12 @@ class BundleRows:
             yield relation.to_arrow_table().select(SCHEMA.names).cast(SCHEMA)
 
     def hardware(self) -> list[Row]:
-        """The machines behind them."""
-        return self._shared(HARDWARE.name, HARDWARE.columns[0].name)
+        return self._shared(HARDWARE)
 
     def environments(self) -> list[Row]:
-        """The software behind them."""
-        return self._shared(ENVIRONMENTS.name, ENVIRONMENTS.columns[0].name)
+        return self._shared(ENVIRONMENTS)
 
     def artefacts(self) -> list[Row]:
-        """The images, graphs and weights behind them."""
         digests = f"""
             SELECT unnest([graph_sha256, weights_revision, image_digest])
             FROM {_OF_RUNS} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
@@ -141,10 +134,10 @@ class BundleRows:
             f"SELECT * FROM {ARTEFACTS.name} WHERE digest IN ({digests}) ORDER BY digest"
         )
 
-    def _shared(self, table: str, key: str) -> list[Row]:
-        return self._rows(
-            f"SELECT * FROM {table} WHERE {key} IN (SELECT {key} FROM {_OF_RUNS}) ORDER BY {key}"
-        )
+    def _shared(self, table: Table) -> list[Row]:
+        key = table.columns[0].name
+        used = f"SELECT {key} FROM {_OF_RUNS}"
+        return self._rows(f"SELECT * FROM {table.name} WHERE {key} IN ({used}) ORDER BY {key}")
 
     def _rows(self, sql: str) -> list[Row]:
         ids = [stored.run.run_id for stored in self.runs]
@@ -206,15 +199,11 @@ def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list
     return members or [resolve_run(name, runs, database)]
 
 
-_TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
-_HOMES = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
-_IMPORTED_ROWS = f"""
-    SELECT {", ".join(f"{_HOMES[name]}.{name}" for name in KNOWN if name in _HOMES)}
-    FROM (SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?))) r
-    LEFT JOIN {HARDWARE.name} h USING (hardware_id)
-    LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)
-    LEFT JOIN {RAW.name} w USING (result_id)
-"""
+_IMPORTED_ROWS = records_sql(
+    KNOWN,
+    f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?)))",
+    (HARDWARE, ENVIRONMENTS, RAW),
+)
 
 
 def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
@@ -236,7 +225,6 @@ def imported_rows_at(
 
 
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:
-    """Remove these results, all or none."""
     connection.begin()
     for table in (RESULTS, RAW, JOBS, ACCEPTED):
         connection.execute(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from duckdb import DuckDBPyConnection
@@ -70,9 +71,7 @@ class Installation:
     """The machine and the software that would measure here today."""
 
     host: str | None
-    """The id of this machine."""
     runner_version: str
-    """The version of AccelMatrix that is installed."""
     is_outdated: Callable[[str, Mapping[str, str]], bool]
     """True if a backend's image with these labels would be built anew today."""
 
@@ -90,7 +89,6 @@ class Stale:
     """Changes since then, e.g. `torch 2.13.0, now 2.14.0`."""
     cells: int
     example: str
-    """One of the cells."""
     since: datetime
     """The moment at which the oldest of them was measured, UTC."""
     planned_by: str | None
@@ -99,7 +97,6 @@ class Stale:
     """The values of their cells in order, by the cell's field; null ones left out."""
 
     def __add__(self, other: Self) -> Self:
-        """Both groups as one."""
         names = {**self.axes, **other.axes}
         axes = {
             name: tuple(sorted({*self.axes.get(name, ()), *other.axes.get(name, ())}))
@@ -111,39 +108,34 @@ class Stale:
 
 
 def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stale, ...]:
-    """The newest proven results whose software is not the newest any more, in groups.
+    """Proven results whose software is not the newest any more, in groups.
 
     Each is compared with the newest record of the same machine, backend, runtime and launcher,
     replays left out, and with what is installed if this is that machine.
     """
-    newest = {_where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
+    where = itemgetter(*_WHERE)
+    newest = {where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
     groups: dict[tuple[object, ...], Stale] = {}
     for then in fetch(connection, _PROVEN):
-        now = newest.get(_where(then), then)
-        changes = tuple(_changes(then, now, installed))
-        if changes:
+        if changes := tuple(_changes(then, newest.get(where(then), then), installed)):
             group = _group(then, changes)
-            which = (*_where(then), changes, group.planned_by)
+            which = (*where(then), changes, group.planned_by)
             groups[which] = groups[which] + group if which in groups else group
     return tuple(groups.values())
 
 
-def _where(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in _WHERE)
-
-
 def _group(row: Row, changes: tuple[str, ...]) -> Stale:
     command = row["command"]
+    axes = {
+        axis: tuple(sorted(value for value in row[axis] or () if value is not None))
+        for axis in GROUPED_AXES
+    }
     return Stale(
         **{name: row[name] for name in ("hostname", *_SAME, "cells", "example", "since")},
         changes=changes,
         planned_by=None if command is None or re.match(REPLAY, command) else command,
-        axes={axis: values for axis in GROUPED_AXES if (values := _values(row[axis]))},
+        axes={axis: values for axis, values in axes.items() if values},
     )
-
-
-def _values(column: Sequence[Any] | None) -> tuple[Any, ...]:
-    return tuple(sorted(value for value in column or () if value is not None))
 
 
 def _changes(then: Row, now: Row, installed: Installation) -> Iterator[str]:
@@ -158,7 +150,10 @@ def _changes(then: Row, now: Row, installed: Installation) -> Iterator[str]:
 
 
 def _image_change(then: Row, today: Row, installed: Installation | None) -> Iterator[str]:
-    old, new = (_short(row["image_digest"]) for row in (then, today))
+    old, new = (
+        digest and digest[: len("sha256:") + 12]
+        for digest in (then["image_digest"], today["image_digest"])
+    )
     changed = list(_change("image", old, new))
     yield from changed
     if changed or old is None or installed is None:
@@ -168,10 +163,5 @@ def _image_change(then: Row, today: Row, installed: Installation | None) -> Iter
 
 
 def _change(name: str, then: str | None, now: str | None) -> Iterator[str]:
-    """The change of a fact, if both values are known."""
     if then and now and then != now:
         yield f"{name} {then}, now {now}"
-
-
-def _short(digest: str | None) -> str | None:
-    return digest and digest[: len("sha256:") + 12]

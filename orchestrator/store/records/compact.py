@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orchestrator.store.records.validate import read_validated
-from orchestrator.system.files import REMEDY, file_hint
+from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import read_table
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
@@ -41,29 +41,7 @@ class Compaction:
     """Size of those after; None if nothing was done."""
 
 
-@dataclass(frozen=True)
-class _SoundRecords:
-    """A run's sound record files."""
-
-    loose: Mapping[Path, pa.Table]
-    """Files of one row."""
-    compact: Mapping[Path, pa.Table]
-    """Files of an earlier compaction."""
-
-    @property
-    def rows(self) -> dict[str, pa.Table]:
-        """A table of one row for each cell; a file of its own outweighs a compact one."""
-        held = (table.slice(at, 1) for table in self.compact.values() for at in range(len(table)))
-        return {_value(row, "cell_id"): row for row in (*held, *self.loose.values())}
-
-    @property
-    def size_bytes(self) -> int:
-        """The files' size."""
-        return sum(path.stat().st_size for path in (*self.loose, *self.compact))
-
-
 def compact_files(records: Path) -> list[Path]:
-    """The files in a run's folder of records that hold the rows of many."""
     return sorted(path for path in records.glob("compact-*") if _NAME.fullmatch(path.name))
 
 
@@ -75,60 +53,56 @@ def compact(
     Records with other columns, as other versions write them, get a file of their own. The old
     files go once the new one has been read back and says the same.
     """
-    sound = _read_sound(records, run_id, frozenset(planned))
-    lacking = len(set(planned) - sound.rows.keys())
-    if lacking:
+    loose = _read_loose(records, run_id, frozenset(planned))
+    compacted = {path: _read_compact(path, run_id, planned) for path in compact_files(records)}
+    held = (table.slice(at, 1) for table in compacted.values() for at in range(len(table)))
+    # A file of its own outweighs a compact one.
+    rows = {_value(row, "cell_id"): row for row in (*held, *loose.values())}
+    if lacking := len(set(planned) - rows.keys()):
         raise DamagedFile(f"{lacking} of {len(planned)} cells have no sound record yet")
-    if not sound.loose:
+    if not loose:
         if not dry_run:
             _remove_empty(records)
         return None
-    before = sound.size_bytes
+    before = _size((*loose, *compacted))
     if dry_run:
-        return Compaction(len(sound.loose), before, None)
-    try:
-        written = [_write(records, group) for group in _by_columns(sound.rows.values())]
+        return Compaction(len(loose), before, None)
+    hint = f"nothing was lost; {REMEDY}, then try again"
+    with translate_os_errors(records, "cannot be compacted", hint):
+        written = [_write(records, group) for group in _by_columns(rows.values())]
         sync(records)
-        for path in {*sound.compact, *sound.loose} - set(written):
+        for path in {*compacted, *loose} - set(written):
             path.unlink(missing_ok=True)
         _remove_empty(records)
-    except OSError as error:
-        raise StoreError(
-            f"{records}: cannot be compacted: {error.strerror or error}",
-            hint=file_hint(error, f"nothing was lost; {REMEDY}, then try again"),
-        ) from error
-    return Compaction(len(sound.loose), before, sum(path.stat().st_size for path in written))
+        return Compaction(len(loose), before, _size(written))
 
 
-def _read_sound(records: Path, run_id: str, planned: Collection[str]) -> _SoundRecords:
-    compacted = {}
-    for path in compact_files(records):
-        try:
-            compacted[path] = _read_compact(path, run_id, planned)
-        except DamagedFile as damaged:
-            raise DamagedFile(f"{path.name}: {damaged}") from damaged
+def _size(files: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in files)
+
+
+def _read_loose(records: Path, run_id: str, planned: Collection[str]) -> dict[Path, pa.Table]:
+    """The files with the sound record that a runner of this run left for one planned cell."""
     loose = {}
     for path in sorted(records.glob("*/*.parquet")):
         if path.stem in planned:
             with suppress(DamagedFile):
-                loose[path] = read_validated(path)
-    ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
-    return _SoundRecords(ours, compacted)
+                table, expected = read_validated(path), (run_id, path.parent.name, path.stem)
+                if len(table) == 1 and tuple(_value(table, name) for name in _IDS) == expected:
+                    loose[path] = table
+    return loose
 
 
 def _read_compact(path: Path, run_id: str, planned: Collection[str]) -> pa.Table:
     """The rows of an earlier compaction, all of them of this run's planned cells."""
-    table = read_validated(path)
-    for row in table.select(["run_id", "cell_id"]).to_pylist():
-        if row["run_id"] != run_id or row["cell_id"] not in planned:
-            raise DamagedFile(f"holds a record of {row['run_id']}/{row['cell_id']}")
+    try:
+        table = read_validated(path)
+        for row in table.select(["run_id", "cell_id"]).to_pylist():
+            if row["run_id"] != run_id or row["cell_id"] not in planned:
+                raise DamagedFile(f"holds a record of {row['run_id']}/{row['cell_id']}")
+    except DamagedFile as damaged:
+        raise DamagedFile(f"{path.name}: {damaged}") from damaged
     return table
-
-
-def _is_record(path: Path, table: pa.Table, run_id: str) -> bool:
-    """True if the file holds the record that a runner of this run left for one cell."""
-    expected = (run_id, path.parent.name, path.stem)
-    return len(table) == 1 and tuple(_value(table, name) for name in _IDS) == expected
 
 
 def _by_columns(rows: Iterable[pa.Table]) -> list[pa.Table]:
@@ -164,7 +138,7 @@ def _columns() -> pa.Schema:
 
 
 def _write(records: Path, table: pa.Table) -> Path:
-    """The file's name follows from its columns."""
+    """Write a file whose name follows from its columns."""
     columns = hashlib.sha256(table.schema.serialize().to_pybytes()).hexdigest()[:8]
     path = records / f"compact-{columns}.parquet"
     with atomic_path(path) as unfinished:
@@ -182,12 +156,9 @@ def same_table(left: pa.Table, right: pa.Table) -> bool:
     """True if rows, columns and metadata agree; NaN equals NaN here."""
     if not left.schema.equals(right.schema, check_metadata=True):
         return False
-    pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = list(
-        zip(left.columns, right.columns, strict=True)
-    )
     return all(
         one.equals(other) or repr(one.to_pylist()) == repr(other.to_pylist())
-        for one, other in pairs
+        for one, other in zip(left.columns, right.columns, strict=True)
     )
 
 

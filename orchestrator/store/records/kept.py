@@ -26,14 +26,18 @@ from orchestrator.store.schema.tables import KEPT_HERE, RUNS, Table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, read_table
 from runner.contract.errors import DamagedFile
-from runner.contract.files import atomic_path, remove_unfinished, write_atomic
-from runner.contract.plain_files import STREAM_BYTES, read_plain
+from runner.contract.files import (
+    STREAM_BYTES,
+    atomic_path,
+    read_plain,
+    remove_unfinished,
+    write_atomic,
+)
 from runner.contract.record.files import arrow_schema, is_null_if_missing
 
 SCHEMA = pa.unify_schemas([arrow_schema(), arrow_schema(Origin)])
 """The columns of records with their origin."""
 _RUNS = b"accelmatrix.runs"
-"""Key of the runs in a file's metadata."""
 _MANY_RUNS = TypeAdapter(list[Run])
 _ROWS_OF_TEXTS = TypeAdapter(list[list[str | None]])
 KEPT_SUFFIX = ".kept"
@@ -45,7 +49,6 @@ _DESCRIBED = f"""
 
 
 def kept_folder(database: Path) -> Path:
-    """The folder beside a database, whether it is there or not."""
     path = database.resolve()
     return path.with_name(f"{path.name}{KEPT_SUFFIX}")
 
@@ -56,7 +59,6 @@ def kept_files(database: Path) -> list[Path]:
 
 
 def runs_metadata(runs: Sequence[Run]) -> dict[bytes, bytes]:
-    """The metadata of a Parquet file with the records of these runs."""
     return {_RUNS: _MANY_RUNS.dump_json([*runs], exclude_none=True)}
 
 
@@ -79,23 +81,21 @@ def run_ids_in(path: Path) -> frozenset[str]:
 
 
 def described_runs(connection: DuckDBPyConnection, run_ids: Iterable[str]) -> list[Run]:
-    """Those of these runs that somebody described."""
     return [Run.model_validate(row) for row in fetch(connection, _DESCRIBED, sorted(run_ids))]
 
 
 def keep_merged(
     connection: DuckDBPyConnection, rows: str, run_ids: Iterable[str], database: Path
 ) -> None:
-    """Write these rows, which FROM takes, and what is known of their runs into a file of their own.
+    """Keep these rows, which FROM takes, and what is known of their runs, in a file.
 
     Call it in the transaction that brings them into the database.
     """
-    names = [field.name for field in SCHEMA]
-    counts = ", ".join(f"count({name})" for name in names)
+    counts = ", ".join(f"count({name})" for name in SCHEMA.names)
     ((*filled,),) = connection.execute(f"SELECT {counts} FROM {rows}").fetchall()
     chosen = [
         name
-        for name, count in zip(names, filled, strict=True)
+        for name, count in zip(SCHEMA.names, filled, strict=True)
         if count or not is_null_if_missing(name)
     ]
     runs = described_runs(connection, run_ids)
@@ -123,22 +123,24 @@ def drop_kept(database: Path, run_ids: Collection[str]) -> None:
                 path.unlink()
                 continue
             rest = [run for run in runs_in(path) if run.run_id not in run_ids]
-            tables = (
-                table.filter(pc.invert(pc.is_in(table["run_id"], value_set=dropped)))
-                for table in _portions(path)
-            )
             schema = read_schema(path).with_metadata(runs_metadata(rest))
-            _write(path, schema, tables)
+            check_rows(path, lambda: None)
+            with pq.ParquetFile(path) as parquet:
+                portions = _tables(parquet.iter_batches(_BATCH_ROWS, use_threads=False))
+                tables = (
+                    table.filter(pc.invert(pc.is_in(table["run_id"], value_set=dropped)))
+                    for table in portions
+                )
+                _write(path, schema, tables)
 
 
 def keep_decisions(connection: DuckDBPyConnection, database: Path) -> None:
-    """Write the tables with what the owner decided into files; those of empty tables go.
-
-    Call it in the transaction that changes them.
-    """
+    """Write what the owner decided into files, in the transaction that changes it."""
     for table in KEPT_HERE:
         path = _decisions_path(database, table)
-        rows = [*map(list, connection.execute(_select_texts(table)).fetchall())]
+        texts = ", ".join(f"{column.name}::VARCHAR" for column in table.columns)
+        select = f"SELECT {texts} FROM {table.name} ORDER BY ALL"
+        rows = [*map(list, connection.execute(select).fetchall())]
         with translate_os_errors(path, hint=REMEDY):
             if rows:
                 path.parent.mkdir(exist_ok=True)
@@ -166,19 +168,8 @@ def _unreadable(path: Path, error: Exception) -> DamagedFile:
     return DamagedFile(f"{path}: cannot be read: {(str(error).splitlines() or ['no content'])[0]}")
 
 
-def _select_texts(table: Table) -> str:
-    texts = ", ".join(f"{column.name}::VARCHAR" for column in table.columns)
-    return f"SELECT {texts} FROM {table.name} ORDER BY ALL"
-
-
 def _decisions_path(database: Path, table: Table) -> Path:
     return kept_folder(database) / f"{table.name}.json"
-
-
-def _portions(path: Path) -> Iterator[pa.Table]:
-    check_rows(path, lambda: None)
-    with pq.ParquetFile(path) as parquet:
-        yield from _tables(parquet.iter_batches(_BATCH_ROWS, use_threads=False))
 
 
 def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -1,5 +1,7 @@
 """Read record files that may be damaged: pages by their checksums, then columns, then rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, read_table
 from runner.contract.errors import DamagedFile, RecordError
-from runner.contract.plain_files import RECORD_BYTES
+from runner.contract.files import RECORD_BYTES
 from runner.contract.record.files import arrow_schema, record_of, rows
 from runner.contract.record.ids import false_id
 from runner.contract.record.record import SCHEMA_VERSION, Record, Row
@@ -64,12 +66,9 @@ def read_validated(path: Path) -> pa.Table:
             f"records of schema {max(others, key=str)}, and this AccelMatrix takes those of"
             f" {SCHEMA_VERSION}: measure again"
         )
-    try:
-        fault = next(filter(None, map(_row_fault, rows(table))), None)
-    except UNREADABLE as error:
-        raise unreadable(error) from error
-    if fault is not None:
-        raise DamagedFile(_one_line(fault))
+    with _unreadable_as_damaged():
+        if fault := next(filter(None, map(_row_fault, rows(table))), None):
+            raise DamagedFile(_one_line(fault))
     return table
 
 
@@ -84,41 +83,40 @@ def file_fault(path: Path) -> str | None:
 
 def read_records(path: Path) -> pa.Table:
     """The rows of a file with the columns of records; nobody has looked at their values."""
-    try:
+    with _unreadable_as_damaged():
         table = read_table(path)
-    except UNREADABLE as error:
-        raise unreadable(error) from error
     require_whole(table)
     require_columns(table.schema)
     return table
 
 
 def require_whole(table: pa.Table) -> None:
-    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8."""
-    try:
+    """Insist on rows that Arrow finds sound: lengths, offsets, text in UTF-8."""
+    with _unreadable_as_damaged():
         table.validate(full=True)
-    except UNREADABLE as error:
-        raise unreadable(error) from error
 
 
 def require_columns(schema: pa.Schema) -> None:
     """Insist on the columns of records."""
-    try:
-        fault = _column_fault(schema)
-    except UNREADABLE as error:
-        raise unreadable(error) from error
-    if fault is not None:
-        raise DamagedFile(_one_line(fault))
+    with _unreadable_as_damaged():
+        if fault := _column_fault(schema):
+            raise DamagedFile(_one_line(fault))
 
 
 def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
     """Have a large file read as a whole, and return the names of its columns."""
-    try:
+    with _unreadable_as_damaged():
         schema = check_rows(path, check_interrupt)
-    except UNREADABLE as error:
-        raise unreadable(error) from error
     require_columns(schema)
     return list(schema.names)
+
+
+@contextmanager
+def _unreadable_as_damaged() -> Iterator[None]:
+    try:
+        yield
+    except UNREADABLE as error:
+        raise unreadable(error) from error
 
 
 def _column_fault(schema: pa.Schema) -> str | None:

@@ -13,156 +13,134 @@ from orchestrator.store.schema.view import (
     TRUSTED,
     View,
     ViewColumn,
+    columns,
     columns_of_metrics,
     joined_results,
     joined_verdicts,
-    milliseconds,
-    result_columns,
     select_list,
-    view_columns,
+    view,
 )
 
-_INTERVAL = ("median_low", "median_high")
+
+def _beside(known: list[ViewColumn], shown: list[ViewColumn]) -> list[ViewColumn]:
+    names = {column.name for column in known}
+    return [*known, *(column for column in shown if column.name not in names)]
 
 
-def _rows(columns: list[ViewColumn], shown: list[ViewColumn], source: str, condition: str) -> str:
-    return f"SELECT {select_list(_beside(columns, shown))} FROM {source} WHERE {condition}"
-
-
-def _beside(columns: list[ViewColumn], shown: list[ViewColumn]) -> list[ViewColumn]:
-    known = {column.name for column in columns}
-    return [*columns, *(column for column in shown if column.name not in known)]
-
-
-def _view(
+def _of_mode(
     name: str,
     doc: str,
     shown: list[ViewColumn],
     condition: str,
-    columns: list[ViewColumn] = RESULT_COLUMNS,
+    known: list[ViewColumn] = RESULT_COLUMNS,
 ) -> View:
     """Rows of `benchmark_performance` with columns of their own beside."""
-    shown = [*shown, *columns_of_metrics(name, shown)]
-    return View(
+    return view(
         name,
         f"{doc}; rows and columns of `benchmark_performance`, with more of their own.",
-        view_columns(_beside(columns, shown)),
-        _rows(columns, shown, joined_results(), f"{TRUSTED} AND {condition}"),
+        _beside(known, [*shown, *columns_of_metrics(name, shown)]),
+        f"{joined_results()} WHERE {TRUSTED} AND {condition}",
     )
 
 
-def _without_samples(columns: list[ViewColumn]) -> list[ViewColumn]:
-    return [column for column in columns if column.name != "throughput"]
+def _without_samples(known: list[ViewColumn]) -> list[ViewColumn]:
+    return [column for column in known if column.name != "throughput"]
 
 
-def _tokens(name: str, *interval: str) -> list[ViewColumn]:
+def _tokens(time: str, *interval: str) -> list[ViewColumn]:
     statistics = ("mean", "median", *interval, "stddev", "p50", *PERCENTILES_WITH_BOUNDS)
-    return milliseconds(*(f"{name}_{statistic}" for statistic in statistics))
+    return columns(" ".join(f"{time}_{statistic}_ms" for statistic in statistics))
 
 
 _GENERATED = [
-    *_tokens("time_to_first_token", *_INTERVAL),
-    *_tokens("time_per_output_token", *_INTERVAL),
+    *_tokens("time_to_first_token", "median_low", "median_high"),
+    *_tokens("time_per_output_token", "median_low", "median_high"),
     *_tokens("inter_token_latency"),
-    *result_columns("token_agreement"),
+    *columns("token_agreement"),
 ]
 _IS_GENERATION = "r.mode = 'generation'"
-GENERATION = _view(
+GENERATION = _of_mode(
     "generation_results",
     "Generation: prefill and decode apart",
     _GENERATED,
     _IS_GENERATION,
     _without_samples(RESULT_COLUMNS),
 )
-GENERATION_ALL = _rows(
-    _without_samples(VERDICT_COLUMNS), _GENERATED, joined_verdicts(), _IS_GENERATION
+GENERATION_ALL = (
+    f"SELECT {select_list(_beside(_without_samples(VERDICT_COLUMNS), _GENERATED))}"
+    f" FROM {joined_verdicts()} WHERE {_IS_GENERATION}"
 )
 """The question for all verdicts on generation, under the columns of that view."""
-_TRAINING = _view(
+_TRAINING = _of_mode(
     "training_results",
     "Training: the parts of a step",
     [
-        *milliseconds("forward_median", "loss_median"),
-        *milliseconds("backward_median", "optimizer_median"),
-        *milliseconds("forward_mean", "loss_mean", "backward_mean", "optimizer_mean"),
-        *result_columns("training_loss_first", "training_loss_last"),
-        *result_columns("training_scale", "training_steps_skipped", "training_changed_share"),
-        *result_columns("gradient_difference", "gradient_tolerance", "gradient_where"),
+        *columns("forward_median_ms loss_median_ms backward_median_ms optimizer_median_ms"),
+        *columns("forward_mean_ms loss_mean_ms backward_mean_ms optimizer_mean_ms"),
+        *columns("training_loss_first training_loss_last training_scale training_steps_skipped"),
+        *columns("training_changed_share gradient_difference gradient_tolerance gradient_where"),
     ],
     "r.mode = 'training'",
 )
 _STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
-_STARTUP = _view(
+_STARTUP = _of_mode(
     "startup_results",
     "Starts with files in memory (warm) and from the disk (cold), by stage, and many at once",
     [
-        *result_columns(*(f"startup_warm_{stage}_median_s" for stage in _STAGES)),
-        *result_columns("startup_cold_median_s", "startup_cold_median_low_s"),
-        *result_columns("startup_cold_median_high_s"),
-        *result_columns(*(f"startup_cold_{stage}_median_s" for stage in _STAGES)),
-        *result_columns("startup_cold_resident_share"),
-        *result_columns("concurrent_workers", "concurrent_time_s"),
-        *result_columns("concurrent_models_per_second", "concurrent_speedup"),
+        *columns(" ".join(f"startup_warm_{stage}_median_s" for stage in _STAGES)),
+        *columns("startup_cold_median_s startup_cold_median_low_s startup_cold_median_high_s"),
+        *columns(" ".join(f"startup_cold_{stage}_median_s" for stage in _STAGES)),
+        *columns("startup_cold_resident_share concurrent_workers concurrent_time_s"),
+        *columns("concurrent_models_per_second concurrent_speedup"),
     ],
     "r.mode = 'startup'",
 )
-_ARRIVALS = _view(
+_ARRIVALS = _of_mode(
     "arrival_results",
     "The scenarios `offline` and `server`",
-    [*milliseconds("service_median"), *result_columns("slo_met", "search")],
+    columns("service_median_ms slo_met search"),
     "r.scenario <> 'single_stream'",
 )
-_TRIED = "i"
-"""The position of a row in the lists of the curve."""
-_CURVE_COLUMNS = [
-    *(
-        ViewColumn(column.name, f"r.offline_batches[r.{_TRIED}]", column.type, "The batch tried.")
-        if column.name == "batch_size"
-        else column
-        for column in COLUMNS_OF_PARTS
-    ),
-    ViewColumn("queries", f"r.offline_queries[r.{_TRIED}]", "BIGINT", "Queries at this batch."),
-    ViewColumn(
-        "throughput",
-        f"r.offline_throughputs[r.{_TRIED}]",
-        "DOUBLE",
-        "Samples per second at this batch, by the median of its queries.",
-    ),
-    ViewColumn(
-        "latency_median_ms",
-        f"r.offline_latencies_s[r.{_TRIED}] * 1000",
-        "DOUBLE",
-        "Median time of a query at this batch, milliseconds.",
-    ),
-    ViewColumn(
-        "memory_mb",
-        f"r.offline_memory_bytes[r.{_TRIED}] / {MEGABYTE}",
-        "DOUBLE",
-        "Highest memory use at this batch, megabytes (1,000,000 bytes).",
-    ),
-    ViewColumn(
-        "found",
-        f"r.offline_batches[r.{_TRIED}] = r.batch_size",
-        "BOOLEAN",
-        "Whether this is the batch that was found, and then measured for the result itself.",
-    ),
-]
 _CURVE_ROWS = f"""(
-    SELECT *, unnest(range(1, len(offline_batches) + 1)) AS {_TRIED}
+    SELECT *, unnest(range(1, len(offline_batches) + 1)) AS i
     FROM {RESULTS.name} WHERE offline_batches IS NOT NULL
 )"""
-_CURVE = View(
+"""A row for each position in the lists of the curve."""
+_CURVE = view(
     "offline_curve",
     "Throughput, latency and memory of each batch that the scenario `offline` tried, a row each.",
-    view_columns(_CURVE_COLUMNS),
-    f"SELECT {select_list(_CURVE_COLUMNS)} FROM {joined_results(_CURVE_ROWS)} WHERE {TRUSTED}",
+    [
+        *(
+            ViewColumn("batch_size", "r.offline_batches[r.i]", "The batch tried.", column.type)
+            if column.name == "batch_size"
+            else column
+            for column in COLUMNS_OF_PARTS
+        ),
+        ViewColumn("queries", "r.offline_queries[r.i]", "Queries at this batch.", "BIGINT"),
+        ViewColumn(
+            *("throughput", "r.offline_throughputs[r.i]"),
+            "Samples per second at this batch, by the median of its queries.",
+        ),
+        ViewColumn(
+            *("latency_median_ms", "r.offline_latencies_s[r.i] * 1000"),
+            "Median time of a query at this batch, milliseconds.",
+        ),
+        ViewColumn(
+            *("memory_mb", f"r.offline_memory_bytes[r.i] / {MEGABYTE}"),
+            "Highest memory use at this batch, megabytes (1,000,000 bytes).",
+        ),
+        ViewColumn(
+            *("found", "r.offline_batches[r.i] = r.batch_size"),
+            "Whether this is the batch that was found, and then measured for the result itself.",
+            "BOOLEAN",
+        ),
+    ],
+    f"{joined_results(_CURVE_ROWS)} WHERE {TRUSTED}",
 )
 MODE_VIEWS = (GENERATION, _TRAINING, _STARTUP, _ARRIVALS, _CURVE)
 
 
 GIGA = 1_000_000_000
-_MEGA = 1_000_000
-
 _PARTS = f"""(
     SELECT r.*, unnest(CASE r.mode
         WHEN 'generation' THEN [
@@ -192,63 +170,45 @@ _RATE = "r.part.flops / r.part.seconds"
 _TRAFFIC = "r.part.bytes / r.part.seconds"
 _INTENSITY = "r.part.flops / r.part.bytes"
 _IN_CACHE = "coalesce(r.part.bytes / r.part.passes <= r.device_cache_bytes, false)"
-_COLUMNS = [
-    *COLUMNS_OF_PARTS,
+_EFFICIENCY = [
     ViewColumn(
-        "part",
-        "r.part.name",
-        "VARCHAR",
+        *("part", "r.part.name"),
         "What the row is about: a `query`, a training `step`; of a generation the `prefill` up to"
         " the first token and the `decode` of all others.",
+        "VARCHAR",
     ),
     ViewColumn(
-        "time_ms",
-        "r.part.seconds * 1000",
-        "DOUBLE",
+        *("time_ms", "r.part.seconds * 1000"),
         "Its median time, milliseconds; in `server` without waiting.",
     ),
-    ViewColumn("gflop", f"r.part.flops / {GIGA}", "DOUBLE", "Its arithmetic as counted, 10⁹ FLOP."),
+    ViewColumn("gflop", f"r.part.flops / {GIGA}", "Its arithmetic as counted, 10⁹ FLOP."),
     ViewColumn(
-        "traffic_mb",
-        f"r.part.bytes / {_MEGA}",
-        "DOUBLE",
+        *("traffic_mb", f"r.part.bytes / {MEGABYTE}"),
         "What it must read or write at least, megabytes (1,000,000 bytes): weights, inputs,"
         " outputs, cached tokens.",
     ),
+    ViewColumn("gflop_per_s", f"{_RATE} / {GIGA}", "Arithmetic achieved, 10⁹ FLOP per second."),
     ViewColumn(
-        "gflop_per_s", f"{_RATE} / {GIGA}", "DOUBLE", "Arithmetic achieved, 10⁹ FLOP per second."
-    ),
-    ViewColumn(
-        "gb_per_s",
-        f"{_TRAFFIC} / {GIGA}",
-        "DOUBLE",
+        *("gb_per_s", f"{_TRAFFIC} / {GIGA}"),
         "Traffic achieved, 10⁹ bytes per second: no more than the least that must move counts.",
     ),
-    ViewColumn("intensity", _INTENSITY, "DOUBLE", "Arithmetic intensity, FLOP per byte."),
+    ViewColumn("intensity", _INTENSITY, "Arithmetic intensity, FLOP per byte."),
     ViewColumn(
-        "peak_gflop_per_s",
-        f"product.best / {GIGA}",
-        "DOUBLE",
+        *("peak_gflop_per_s", f"product.best / {GIGA}"),
         "Highest rate of a product of matrices that any runtime reached on this machine in this"
         " precision with as many threads, 10⁹ FLOP per second; null where none was measured.",
     ),
     ViewColumn(
-        "peak_gb_per_s",
-        f"copy.best / {GIGA}",
-        "DOUBLE",
+        *("peak_gb_per_s", f"copy.best / {GIGA}"),
         "Highest rate of a copy that any job reached on this machine with as many threads, 10⁹"
         " bytes per second, read and written; null where none was measured.",
     ),
     ViewColumn(
-        "mfu",
-        f"{_RATE} / product.best",
-        "DOUBLE",
+        *("mfu", f"{_RATE} / product.best"),
         "Model FLOPs utilisation: arithmetic achieved by that measured peak, 0.5 for half of it.",
     ),
     ViewColumn(
-        "mbu",
-        f"CASE WHEN NOT {_IN_CACHE} THEN {_TRAFFIC} / copy.best END",
-        "DOUBLE",
+        *("mbu", f"CASE WHEN NOT {_IN_CACHE} THEN {_TRAFFIC} / copy.best END"),
         "Model bandwidth utilisation: traffic achieved by that measured peak; null where what it"
         " moves fits in the device's last cache, so that memory does not limit it.",
     ),
@@ -257,18 +217,17 @@ _COLUMNS = [
         f"CASE WHEN {_IN_CACHE} THEN 'compute'"
         f" WHEN {_INTENSITY} < product.best / copy.best THEN 'memory'"
         " WHEN product.best / copy.best IS NOT NULL THEN 'compute' END",
-        "VARCHAR",
         "The lower of both roofs at this intensity: `compute` or `memory`; null where one is not"
         " known.",
+        "VARCHAR",
     ),
-    *result_columns("device_cache_bytes", "peak_method"),
+    *columns("device_cache_bytes peak_method"),
 ]
-EFFICIENCY = View(
+EFFICIENCY = view(
     "efficiency",
     "Arithmetic and memory traffic per second, counted from the model, as shares of the highest"
     " peaks that were measured on the same machine.",
-    view_columns(_COLUMNS),
-    f"SELECT {select_list(_COLUMNS)} FROM {joined_results(_PARTS)}{_PEAKS}"
-    f" WHERE {TRUSTED} AND r.part.seconds > 0 AND r.part.flops > 0"
+    [*COLUMNS_OF_PARTS, *_EFFICIENCY],
+    f"{joined_results(_PARTS)}{_PEAKS} WHERE {TRUSTED} AND r.part.seconds > 0 AND r.part.flops > 0"
     " AND r.part.bytes > 0",
 )

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator.store.schema.columns import ORIGIN, RECORD
-from orchestrator.store.schema.tables import OURS, WORD_COLUMNS
+from orchestrator.store.schema.tables import ORIGIN, OURS, RECORD, WORD_COLUMNS
 from runner.contract.record.ids import MACHINE_FACTS, MEMORY_FACT, MEMORY_UNIT_BYTES
 
 _FACTS = (
@@ -37,7 +36,6 @@ _IF_VARIABLES = (
 )
 _PAIRS = " || ', ' || ".join(map(_pair, _FACTS))
 ENVIRONMENT_ID = f"sha256('{{' || {_IF_VARIABLES} || {_PAIRS} || '}}')[:16]"
-"""The expression of `environment_id`, over the facts that it stands for."""
 
 MEMORY_GIB = f"(({MEMORY_FACT} // {MEMORY_UNIT_BYTES // 2} + 1) // 2)"
 """The expression of a machine's memory as ids count it, in GiB; no sum of it overflows."""
@@ -72,9 +70,7 @@ _ROW_COLUMNS = {
     "file_row_number": "BIGINT",
     **{column.name: column.type for column in KNOWN.values()},
 }
-"""The columns of `rows_query` with their types."""
 TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.items())
-"""These columns as `CREATE TABLE` wants them."""
 
 
 def rows_query(names: Iterable[str], rows: str) -> str:
@@ -93,5 +89,4 @@ def rows_query(names: Iterable[str], rows: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'

@@ -7,25 +7,17 @@ from analysis.results.source import text
 from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
-    CORES,
-    DEVICE,
-    HOST,
     HOST_OF_VERDICT,
     MEASURED_AT,
-    OFF,
     RESULT_ORDER,
     SERIES_KEY,
     TRUSTED,
-    View,
     ViewColumn,
+    columns,
     columns_of_metrics,
     joined_results,
     joined_verdicts,
-    megabytes,
-    milliseconds,
-    result_columns,
-    select_list,
-    view_columns,
+    view,
 )
 from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 
@@ -102,52 +94,44 @@ _SIDES = f"""
 """
 LOST_PLACES = f"SELECT DISTINCT one.place FROM ({_SIDES})"
 """The rows of results whose grade does not hold, each once."""
-_COLUMNS = [
-    *result_columns("result_id", "run_id", "cell_id", "model"),
-    DEVICE,
-    *result_columns("launcher", "backend", "runtime", "precision", "batch_size", "mode"),
-    ViewColumn("measured_at", MEASURED_AT, "TIMESTAMPTZ", "When the result was measured, UTC."),
-    ViewColumn(
-        "latency_median_ms", "r.latency_median_s * 1000", "DOUBLE", "Its median time, milliseconds."
-    ),
-    ViewColumn("grade", "s.one.grade", "VARCHAR", "The grade that it was recorded with."),
-    ViewColumn(
-        "contradicted_by",
-        "o.result_id",
-        "VARCHAR",
-        "The result before or after it in its series, with the same software and settings, and no"
-        " worse a grade.",
-    ),
-    ViewColumn(
-        "other_median_ms", "o.latency_median_s * 1000", "DOUBLE", "That one's median, milliseconds."
-    ),
-    ViewColumn("other_grade", "s.other.grade", "VARCHAR", "That one's grade."),
-    ViewColumn(
-        "ratio",
-        "s.one.time / s.other.time",
-        "DOUBLE",
-        "This one's time of an item by that one's: of a sample, a start, or at a set rate a query;"
-        " of a peak, by its rate.",
-    ),
-    ViewColumn(
-        "ratio_low", ratio_end("s.one", "s.other", "low"), "DOUBLE", "Its 95 % interval's low end."
-    ),
-    ViewColumn("ratio_high", ratio_end("s.one", "s.other", "high"), "DOUBLE", "Its high end."),
-    ViewColumn(
-        "promise",
-        promise("s.one", "s.other"),
-        "DOUBLE",
-        "The least difference that their grades let them show, 0.05 for 5 %.",
-    ),
-]
-CONTRADICTED = View(
+CONTRADICTED = view(
     "contradictions",
     "Results whose grade does not hold: the next or the last one of their series, with the same"
     " software and settings, differs by more than both grades promise. `latest_results` shows them"
     " with D.",
-    view_columns(_COLUMNS),
-    f"SELECT {select_list(_COLUMNS)} FROM {joined_results()}"
-    f" JOIN ({_SIDES}) s ON r.rowid = s.one.place"
+    [
+        *columns("result_id run_id cell_id model hardware"),
+        *columns("launcher backend runtime precision batch_size mode"),
+        ViewColumn("measured_at", MEASURED_AT, "When the result was measured, UTC.", "TIMESTAMPTZ"),
+        ViewColumn(
+            "latency_median_ms", "r.latency_median_s * 1000", "Its median time, milliseconds."
+        ),
+        ViewColumn("grade", "s.one.grade", "The grade that it was recorded with.", "VARCHAR"),
+        ViewColumn(
+            *("contradicted_by", "o.result_id"),
+            "The result before or after it in its series, with the same software and settings, and"
+            " no worse a grade.",
+            "VARCHAR",
+        ),
+        ViewColumn(
+            "other_median_ms", "o.latency_median_s * 1000", "That one's median, milliseconds."
+        ),
+        ViewColumn("other_grade", "s.other.grade", "That one's grade.", "VARCHAR"),
+        ViewColumn(
+            *("ratio", "s.one.time / s.other.time"),
+            "This one's time of an item by that one's: of a sample, a start, or at a set rate a"
+            " query; of a peak, by its rate.",
+        ),
+        ViewColumn(
+            "ratio_low", ratio_end("s.one", "s.other", "low"), "Its 95 % interval's low end."
+        ),
+        ViewColumn("ratio_high", ratio_end("s.one", "s.other", "high"), "Its high end."),
+        ViewColumn(
+            *("promise", promise("s.one", "s.other")),
+            "The least difference that their grades let them show, 0.05 for 5 %.",
+        ),
+    ],
+    f"{joined_results()} JOIN ({_SIDES}) s ON r.rowid = s.one.place"
     f" JOIN {RESULTS.name} o ON o.rowid = s.other.place",
 )
 
@@ -156,51 +140,32 @@ PERCENTILES_WITH_BOUNDS = tuple(
     f"{name}{end}" for name in ("p90", "p95", "p99", "p999") for end in ("", "_low", "_high")
 )
 _MEASURED = [
-    *result_columns("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
-    DEVICE,
-    *result_columns("hardware_id"),
-    HOST,
-    *result_columns("hostname"),
-    CORES,
-    *result_columns("launcher", "backend", "runtime", "precision"),
-    *result_columns(*SIZE_AXES, "mode"),
-    *result_columns(*ARRIVAL_AXES, "workers", "training_precision", "profile", "purpose"),
-    *result_columns("interleaved_with"),
-    *result_columns("throughput"),
-    *milliseconds("latency_median", "latency_median_low", "latency_median_high"),
-    *result_columns("latency_precision"),
-    *milliseconds("latency_mean", "latency_min", "latency_max", "latency_stddev"),
-    *result_columns("latency_cv"),
-    *milliseconds("latency_p50", *(f"latency_{name}" for name in PERCENTILES_WITH_BOUNDS)),
-    *milliseconds("first_latency"),
-    *result_columns("iterations", "rounds", "latency_between_process_cv", "process_spread"),
-    *result_columns("drift", "drift_p_value", "steady_change", "load_time_s"),
-    *milliseconds("time_to_first_token_median", "time_per_output_token_median"),
-    *result_columns("decode_throughput", "token_throughput", "achieved_qps"),
-    *result_columns("peak_qps", "peak_qps_low", "peak_qps_high"),
-    megabytes("memory_mb", "memory_peak_bytes"),
-    megabytes("memory_average_mb", "memory_average_bytes"),
+    *columns("result_id run_id cell_id model model_id family task hardware hardware_id host"),
+    *columns("hostname cores launcher backend runtime precision"),
+    *columns(" ".join([*SIZE_AXES, "mode", *ARRIVAL_AXES])),
+    *columns("workers training_precision profile purpose interleaved_with throughput"),
+    *columns("latency_median_ms latency_median_low_ms latency_median_high_ms latency_precision"),
+    *columns("latency_mean_ms latency_min_ms latency_max_ms latency_stddev_ms latency_cv"),
+    *columns("latency_p50_ms"),
+    *columns(" ".join(f"latency_{name}_ms" for name in PERCENTILES_WITH_BOUNDS)),
+    *columns("first_latency_ms iterations rounds latency_between_process_cv process_spread"),
+    *columns("drift drift_p_value steady_change load_time_s time_to_first_token_median_ms"),
+    *columns("time_per_output_token_median_ms decode_throughput token_throughput achieved_qps"),
+    *columns("peak_qps peak_qps_low peak_qps_high memory_mb memory_average_mb"),
 ]
 RESULT_COLUMNS = [
     *_MEASURED,
     *columns_of_metrics(PERFORMANCE_VIEW, _MEASURED),
-    *result_columns(
-        "energy_scope", "parameters", "weights", "weights_revision", "weights_seed", "seed"
-    ),
-    *result_columns("timed_region", "threads", "container_cpu_limit"),
-    *result_columns("image", "image_digest", "git_commit", "runner_version"),
+    *columns("energy_scope parameters weights weights_revision weights_seed seed timed_region"),
+    *columns("threads container_cpu_limit image image_digest git_commit runner_version"),
     ViewColumn(
-        "measured_at",
-        MEASURED_AT,
-        "TIMESTAMPTZ",
+        *("measured_at", MEASURED_AT),
         "When the record was written, UTC; of imported ones when their file says, else null.",
+        "TIMESTAMPTZ",
     ),
-    *result_columns("status", "reason", "reason_code", "remedy", "predicted", "phase", "proof"),
-    *result_columns("software_device"),
-    *result_columns("correct", "correct_reason", "verified_shape"),
-    OFF,
-    *result_columns("grade", "grade_reasons", "noise_score"),
-    *result_columns("source", "source_format", "source_file", "simulated", "marks"),
+    *columns("status reason reason_code remedy predicted phase proof software_device correct"),
+    *columns("correct_reason verified_shape off grade grade_reasons noise_score source"),
+    *columns("source_format source_file simulated marks"),
 ]
 _OF_A_PART = (
     *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),
@@ -209,21 +174,23 @@ _OF_A_PART = (
 )
 COLUMNS_OF_PARTS = [column for column in RESULT_COLUMNS if column.name in _OF_A_PART]
 """Columns of a result that each row has where a view shows several rows of one result."""
-VERDICT_COLUMNS = [HOST_OF_VERDICT if column is HOST else column for column in RESULT_COLUMNS]
+VERDICT_COLUMNS = [
+    HOST_OF_VERDICT if column.name == "host" else column for column in RESULT_COLUMNS
+]
 
-PERFORMANCE_ALL = View(
+PERFORMANCE_ALL = view(
     "benchmark_performance_all",
     "Each verdict with its marks (status, proof, correct, grade), also what must not be quoted.",
-    view_columns(VERDICT_COLUMNS),
-    f"SELECT {select_list(VERDICT_COLUMNS)} FROM {joined_verdicts()}",
+    VERDICT_COLUMNS,
+    joined_verdicts(),
 )
-PERFORMANCE = View(
+PERFORMANCE = view(
     PERFORMANCE_VIEW,
     "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
     " left out, as are those of software in a device's place; where they were not verified,"
     " `correct` is null.",
-    view_columns(RESULT_COLUMNS),
-    f"SELECT {select_list(RESULT_COLUMNS)} FROM {joined_results()} WHERE {TRUSTED}",
+    RESULT_COLUMNS,
+    f"{joined_results()} WHERE {TRUSTED}",
 )
 
 NEWEST_OF_SERIES = f"""
@@ -236,35 +203,29 @@ NEWEST_OF_SERIES = f"""
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
 _SHOWN_GRADE = "CASE WHEN r.contradicts THEN 'D' ELSE r.grade END"
-_BETTER_GRADE = ViewColumn(
-    "better_grade",
-    f"CASE WHEN r.best < {_SHOWN_GRADE} THEN r.best END",
-    "VARCHAR",
-    "The best grade of an older result of the same series that no neighbour contradicts, where this"
-    " one's is worse: `benchmark_performance` has it; else null.",
-)
-_GRADE = ViewColumn(
-    "grade",
-    _SHOWN_GRADE,
-    "VARCHAR",
-    "What the numbers are good for, A to D; D where the result before it in its series contradicts"
-    " it, which `contradictions` shows.",
-)
-_CONTRADICTED_BY = ViewColumn(
-    "contradicted_by",
-    "CASE WHEN r.contradicts THEN r.previous_result END",
-    "VARCHAR",
-    "The result before it that contradicts it; else null.",
-)
-_CONTRADICTED_FACTOR = ViewColumn(
-    "contradicted_factor",
-    f"CASE WHEN r.contradicts THEN r.previous_time / {item_seconds_sql()['time']} END",
-    "DOUBLE",
-    "That one's time of an item by this one's; else null.",
-)
-_LATEST_COLUMN = {"grade": [_GRADE, _BETTER_GRADE, _CONTRADICTED_BY, _CONTRADICTED_FACTOR]}
-_LATEST_COLUMNS = [
-    shown for column in RESULT_COLUMNS for shown in _LATEST_COLUMN.get(column.name, [column])
+_SHOWN_GRADES = [
+    ViewColumn(
+        *("grade", _SHOWN_GRADE),
+        "What the numbers are good for, A to D; D where the result before it in its series"
+        " contradicts it, which `contradictions` shows.",
+        "VARCHAR",
+    ),
+    ViewColumn(
+        *("better_grade", f"CASE WHEN r.best < {_SHOWN_GRADE} THEN r.best END"),
+        "The best grade of an older result of the same series that no neighbour contradicts, where"
+        " this one's is worse: `benchmark_performance` has it; else null.",
+        "VARCHAR",
+    ),
+    ViewColumn(
+        *("contradicted_by", "CASE WHEN r.contradicts THEN r.previous_result END"),
+        "The result before it that contradicts it; else null.",
+        "VARCHAR",
+    ),
+    ViewColumn(
+        "contradicted_factor",
+        f"CASE WHEN r.contradicts THEN r.previous_time / {item_seconds_sql()['time']} END",
+        "That one's time of an item by this one's; else null.",
+    ),
 ]
 _LATEST_ROWS = f"""(
     SELECT r.*, newest.best, newest.contradicts, before.result_id AS previous_result,
@@ -273,22 +234,25 @@ _LATEST_ROWS = f"""(
     JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
     LEFT JOIN {RESULTS.name} before ON before.rowid = newest.graded[2]
 )"""
-LATEST = View(
+LATEST = view(
     "latest_results",
     "The newest proven result of each series: the same cell, model, weights and their seed, machine"
     " with its device, launcher, timed region, threads and CPU limit, whatever its host is called.",
-    view_columns(_LATEST_COLUMNS),
-    f"SELECT {select_list(_LATEST_COLUMNS)} FROM {joined_results(_LATEST_ROWS)}",
+    [
+        shown
+        for column in RESULT_COLUMNS
+        for shown in (_SHOWN_GRADES if column.name == "grade" else [column])
+    ],
+    joined_results(_LATEST_ROWS),
 )
 _HOST_KEY = f"coalesce({HOST_OF_VERDICT.expression}, r.hostname, r.run_id)"
 _NEWEST_VERDICTS = f"""
     SELECT arg_max(r.rowid, {RESULT_ORDER}) FROM {joined_verdicts()}
     GROUP BY r.source, r.cell_id, {_HOST_KEY}
 """
-LATEST_ALL = View(
+LATEST_ALL = view(
     "latest_results_all",
     "The newest verdict on each cell on each machine, whatever it was.",
-    view_columns(VERDICT_COLUMNS),
-    f"SELECT {select_list(VERDICT_COLUMNS)} FROM"
-    f" {joined_verdicts(f'(SELECT * FROM {RESULTS.name} WHERE rowid IN ({_NEWEST_VERDICTS}))')}",
+    VERDICT_COLUMNS,
+    joined_verdicts(f"(SELECT * FROM {RESULTS.name} WHERE rowid IN ({_NEWEST_VERDICTS}))"),
 )

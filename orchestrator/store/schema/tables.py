@@ -1,10 +1,60 @@
-"""The tables of the database."""
+"""Tables of the database with their columns; `columns.json` has those of records and runs.
 
+`python -m tools.columns` makes that file from the frozen values and their docstrings: to load
+pydantic, its models and their source takes longer than a short command itself.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from analysis.results.source import text
-from orchestrator.store.schema.columns import ORIGIN, RECORD, RUN, SqlColumn, names
 from runner.contract.record.ids import ENVIRONMENT_FACTS
+
+
+@dataclass(frozen=True)
+class SqlColumn:
+    """One column of a table."""
+
+    name: str
+    type: str
+    doc: str
+    """Its meaning with its unit; becomes the column's comment."""
+    nullable: bool = True
+    """True if it may be null, which says `not known`."""
+    allowed: tuple[str, ...] = ()
+    """The values it may take; empty when there is no such list."""
+    range: str | None = None
+    """The range of its numbers by its name in `RANGES`; None: any."""
+    default: str | None = None
+    """Its value as SQL where a file lacks it; None: null."""
+    compression: str | None = None
+    """DuckDB's compression of it; None leaves the choice to DuckDB."""
+
+    @property
+    def definition(self) -> str:
+        compression = f" USING COMPRESSION {self.compression}" if self.compression else ""
+        return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
+
+
+def names(columns: Iterable[SqlColumn]) -> str:
+    return ", ".join(column.name for column in columns)
+
+
+COLUMNS_FILE = Path(__file__).with_name("columns.json")
+_FILE: Mapping[str, Iterable[Mapping[str, Any]]] = json.loads(COLUMNS_FILE.read_text("utf-8"))
+
+
+def _columns(name: str) -> tuple[SqlColumn, ...]:
+    return tuple(
+        SqlColumn(**{**facts, "allowed": tuple(facts.get("allowed", ()))}) for facts in _FILE[name]
+    )
+
+
+RECORD, ORIGIN, RUN = _columns("record"), _columns("origin"), _columns("run")
+
 
 OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
@@ -47,7 +97,6 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """The statements that create and describe the table."""
         body = ", ".join(column.definition for column in self.columns)
         key = f", PRIMARY KEY ({self.columns[0].name})" if self.keyed else ""
         create = f"CREATE TABLE {self.name} ({body}{key})"
@@ -55,7 +104,6 @@ class Table:
 
     @property
     def names(self) -> str:
-        """Its columns' names as a list for SQL."""
         return names(self.columns)
 
 
@@ -210,6 +258,21 @@ QUARANTINE = Table(
     ),
     keyed=False,
 )
+
+
+def records_sql(
+    names: Iterable[str],
+    results: str = RESULTS.name,
+    beside: Sequence[Table] = (HARDWARE, ENVIRONMENTS, MODELS, RAW, JOBS),
+) -> str:
+    """The question for columns of records, as far as results and the tables beside have them."""
+    homes = {column.name: table.name for table in beside for column in table.columns}
+    homes |= {column.name: "r" for column in RESULTS.columns}
+    columns = ", ".join(f"{homes[name]}.{name}" for name in names if name in homes)
+    joins = (f"LEFT JOIN {table.name} USING ({table.columns[0].name})" for table in beside)
+    return f"SELECT {columns} FROM {results} r {' '.join(joins)}"
+
+
 TABLES = (
     *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS),
     *(ACCEPTED, QUARANTINE, VERSION),

@@ -7,7 +7,6 @@ from typing import get_args
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import SERIES
-from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.parquet_columns import MEMORY_GIB
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -16,6 +15,7 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     SYNTHETIC,
     VERSION,
+    SqlColumn,
     comments,
 )
 from runner.contract.axes import Mode
@@ -31,13 +31,11 @@ class View:
 
     name: str
     doc: str
-    """The meaning of one row; becomes the view's comment."""
     columns: tuple[SqlColumn, ...]
     query: str
 
     @property
     def ddl(self) -> str:
-        """The statements that create and describe the view."""
         create = f"CREATE VIEW {self.name} AS {self.query}"
         return "; ".join([create, *comments("VIEW", self.name, self.doc, self.columns)])
 
@@ -48,8 +46,8 @@ class ViewColumn:
 
     name: str
     expression: str
-    type: str
     doc: str
+    type: str = "DOUBLE"
 
 
 _SOURCES = {"h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
@@ -94,99 +92,75 @@ def joined_verdicts(rows: str = RESULTS.name) -> str:
         ) n ON n.source = r.source AND n.hostname = r.hostname"""
 
 
-DEVICE = ViewColumn(
-    "hardware",
-    "coalesce(h.device_name, h.cpu_model)",
-    "VARCHAR",
-    "The physical device that did the work.",
-)
-
-HOST = ViewColumn(
+HOST_OF_VERDICT = ViewColumn(
     "host",
-    "h.host",
-    "VARCHAR",
+    "coalesce(h.host, u.host, n.host)",
     "Which machine, whatever its name: a hash of processor, cores, memory in GiB and instruction"
     " set. A verdict without them has that of its run, or of its host name's newest; else null.",
+    "VARCHAR",
 )
-HOST_OF_VERDICT = replace(HOST, expression="coalesce(h.host, u.host, n.host)")
-CORES = ViewColumn(
-    "cores",
-    "h.cores",
-    "BIGINT",
-    "Cores of the machine; hardware threads where no one tells the cores.",
+_COMPUTED = (
+    ViewColumn(
+        *("hardware", "coalesce(h.device_name, h.cpu_model)"),
+        "The physical device that did the work.",
+        "VARCHAR",
+    ),
+    replace(HOST_OF_VERDICT, expression="h.host"),
+    ViewColumn(
+        *("cores", "h.cores"),
+        "Cores of the machine; hardware threads where no one tells the cores.",
+        "BIGINT",
+    ),
+    ViewColumn(
+        *("off", "r.difference_relative"),
+        "How far outputs are off: the norm of their difference to the fp32 reference by the norm of"
+        " the reference, 0.05 for 5 %; null where they were not compared.",
+    ),
 )
-OFF = ViewColumn(
-    "off",
-    "r.difference_relative",
-    "DOUBLE",
-    "How far outputs are off: the norm of their difference to the fp32 reference by the norm of the"
-    " reference, 0.05 for 5 %; null where they were not compared.",
-)
+_COMPUTED_BY_NAME = {column.name: column for column in _COMPUTED}
+_BYTES_OF = {"memory_mb": "memory_peak_bytes", "memory_average_mb": "memory_average_bytes"}
 
 
-def result_columns(*wanted: str) -> list[ViewColumn]:
-    """Columns of `joined` as they are."""
-    return [
-        ViewColumn(name, f"{_ALIAS[name]}.{name}", _KNOWN[name].type, _KNOWN[name].doc)
-        for name in wanted
-    ]
+def columns(names: str) -> list[ViewColumn]:
+    """Columns of `joined_results` by their names in views, parted by blanks.
+
+    Those that end with `_s` or `_bytes` are also there in milliseconds and megabytes.
+    """
+    return [_column(name) for name in names.split()]
 
 
-def milliseconds(*wanted: str) -> list[ViewColumn]:
-    """Columns of the table `r` that end with `_s`, named without it, in milliseconds."""
-    return [
-        ViewColumn(f"{name}_ms", f"r.{name}_s * 1000", "DOUBLE", _in_milliseconds(f"{name}_s"))
-        for name in wanted
-    ]
-
-
-def megabytes(name: str, source: str) -> ViewColumn:
-    """A column of the table `r` in megabytes."""
-    doc = _KNOWN[source].doc.replace("bytes", "megabytes (1,000,000 bytes)")
-    return ViewColumn(name, f"r.{source} / {MEGABYTE}", "DOUBLE", doc)
-
-
-def customary_columns(wanted: Iterable[str]) -> list[ViewColumn]:
-    """Columns by their names in views: as they are, or in milliseconds or megabytes."""
-    return [_customary(name) for name in wanted]
-
-
-def _customary(name: str) -> ViewColumn:
-    if name == "memory_mb":
-        return megabytes(name, "memory_peak_bytes")
-    stem, _, unit = name.rpartition("_")
-    if name in _KNOWN:
-        return result_columns(name)[0]
-    return megabytes(name, f"{stem}_bytes") if unit == "mb" else milliseconds(stem)[0]
+def _column(name: str) -> ViewColumn:
+    if computed := _COMPUTED_BY_NAME.get(name):
+        return computed
+    if known := _KNOWN.get(name):
+        return ViewColumn(name, f"{_ALIAS[name]}.{name}", known.doc, known.type)
+    if source := _BYTES_OF.get(name):
+        doc = _KNOWN[source].doc.replace("bytes", "megabytes (1,000,000 bytes)")
+        return ViewColumn(name, f"r.{source} / {MEGABYTE}", doc)
+    source = f"{name.removesuffix('_ms')}_s"
+    doc = re.sub(r"\bseconds", "milliseconds", _KNOWN[source].doc)
+    return ViewColumn(name, f"r.{source} * 1000", re.sub(r"\bSeconds", "Milliseconds", doc))
 
 
 def columns_of_metrics(view: str, beside: Iterable[ViewColumn]) -> list[ViewColumn]:
     """The columns of a view's metrics, with their intervals, that are not beside them."""
     there = {column.name for column in beside}
-    columns = (
-        column
+    names = (
+        name
         for metric in METRICS.values()
         if metric.view == view
-        for column in (metric.column, metric.low, metric.high)
+        for name in (metric.column, metric.low, metric.high)
     )
-    return customary_columns(column for column in columns if column and column not in there)
+    return columns(" ".join(name for name in names if name and name not in there))
 
 
-def _in_milliseconds(column: str) -> str:
-    return re.sub(r"\b(s)econds|\b(S)econds", _with_prefix, _KNOWN[column].doc)
-
-
-def _with_prefix(match: re.Match[str]) -> str:
-    return "milliseconds" if match[1] else "Milliseconds"
-
-
-def view_columns(shown: Sequence[ViewColumn]) -> tuple[SqlColumn, ...]:
-    """The view's columns."""
-    return tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
+def view(name: str, doc: str, shown: Sequence[ViewColumn], rows: str) -> View:
+    """The view of these columns of the rows, which FROM takes."""
+    described = tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
+    return View(name, doc, described, f"SELECT {select_list(shown)} FROM {rows}")
 
 
 def select_list(shown: Sequence[ViewColumn]) -> str:
-    """The view's columns as SELECT wants them."""
     return ", ".join(f"{column.expression} AS {column.name}" for column in shown)
 
 

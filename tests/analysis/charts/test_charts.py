@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.chart import Chart
+from analysis.charts.chart import BACKEND_MARKS, PAPER, Chart
 from analysis.charts.comparisons import property_comparison
 from analysis.charts.curves import size_curves
 from analysis.charts.durations import MOST_MARKS, duration_charts
-from analysis.charts.palette import BACKEND_MARKS, PAPER
+from analysis.charts.stacks import training_steps
 from analysis.charts.topics import charts_of
-from analysis.charts.training import training_steps
 from analysis.results.selection import Selection
 from orchestrator.store.store import Store
 from tests.analysis.charts.conftest import LONG_RUN

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.chart import Chart
-from analysis.charts.history.levels import levels_chart
-from analysis.charts.history.regressions import regression_chart, regression_charts
-from analysis.charts.palette import PAPER
+from analysis.charts.chart import PAPER, Chart
+from analysis.charts.levels import levels_chart
+from analysis.charts.regressions import regression_chart, regression_charts
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LaunchedResult, PastResult

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from colorspacious import cspace_convert, deltaE
 
-from analysis.charts.palette import BACKEND_MARKS, DARK_GROUNDS, LIGHT_GROUNDS
+from analysis.charts.chart import BACKEND_MARKS, DARK_GROUNDS, LIGHT_GROUNDS
 from orchestrator.backends.catalogue import CATALOGUE
 
 VISIONS = (None, "deuteranomaly", "protanomaly", "tritanomaly")

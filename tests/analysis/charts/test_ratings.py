@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.architectures import families_chart
-from analysis.charts.chart import Chart
-from analysis.charts.palette import PAPER
-from analysis.charts.ratings import ratings_chart
+from analysis.charts.chart import PAPER, Chart
+from analysis.charts.compatibility import families_chart, ratings_chart
 from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Obstacle, Rating
 

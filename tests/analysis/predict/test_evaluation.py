@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.charts.palette import PAPER
-from analysis.charts.predictions.accuracy import accuracy_chart
+from analysis.charts.accuracy import accuracy_chart
+from analysis.charts.chart import PAPER
 from analysis.predict.baselines import PREDICTION_BASELINES
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.predictor import Prediction

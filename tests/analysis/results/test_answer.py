@@ -10,7 +10,7 @@ from analysis.results.changes import Neighbour, changes, doubt_contradictions
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, summarise_grades
 from analysis.statistics.ratios import shows_difference
-from runner.contract.record.doubts import Doubt, doubt
+from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row
 

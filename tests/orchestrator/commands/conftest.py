@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.record.doubts import doubt
 from runner.contract.record.record import Record
+from runner.contract.record.verdict import doubt
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure, a_record

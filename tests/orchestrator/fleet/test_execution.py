@@ -12,6 +12,7 @@ from queue import Queue
 
 import pytest
 
+from orchestrator.commands.measure.fleet.progress import NamingObserver
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
@@ -32,7 +33,6 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.presence import Presence, Reach
-from orchestrator.fleet.progress import NamingObserver
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName
 from orchestrator.fleet.units import place
 from orchestrator.running.folder import RunFolder
@@ -278,7 +278,7 @@ def database() -> None:
 def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests are about hosts and the records that they leave."""
     if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.fleet.execution.merge_run", count_verdicts)
+        monkeypatch.setattr("orchestrator.running.outcome.merge_run", count_verdicts)
 
 
 def knows(transport: Transport, host: str) -> HostFacts:

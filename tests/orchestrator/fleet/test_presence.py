@@ -3,8 +3,7 @@
 from pathlib import Path
 from threading import Event
 
-from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.journal import HostJournal, HostMemory
+from orchestrator.fleet.host import HostFacts, HostJournal, HostMemory
 from orchestrator.fleet.presence import ASK_AGAIN_S, BUSY_REST_S, Presence, Reach
 from orchestrator.fleet.transport import Transport
 from runner.contract.errors import Unavailable

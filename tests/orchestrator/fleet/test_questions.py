@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.commands.fleet.group_command import print_hosts
-from orchestrator.commands.fleet.status import host_states
+from orchestrator.commands.fleet.hosts import host_states
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
     Beat,
@@ -107,7 +107,7 @@ def test_a_host_tells_its_facts() -> None:
 
 def test_every_host_has_an_answer_or_a_reason_that_names_it() -> None:
     fleet = a_fleet()
-    answers = ask_all(fleet, fleet.scripts, limit_s=0.3)
+    answers = ask_all(dict.fromkeys(fleet.scripts, fleet), limit_s=0.3)
     assert answers["a"] == FACTS
     reasons = {name: str(answer) for name, answer in answers.items() if name != "a"}
     assert reasons["b"] == "host b: old"

@@ -11,13 +11,12 @@ import pytest
 from docker import DockerClient
 from docker.errors import APIError
 
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL, Image
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, TRUST_LABEL, VERSION_LABEL, Image
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.lock import Release, ReleasedImage
 from orchestrator.images.remote import Registry
 from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import SourceFolders
-from orchestrator.images.trust import TRUST_LABEL
 
 
 @dataclass

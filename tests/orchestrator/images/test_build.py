@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.backends.catalogue import GIB
-from orchestrator.images.build import LOCAL_URLS, check_disk, follow, ignore
-from orchestrator.images.image_steps import BuildSteps, fitted_step
+from orchestrator.images.build import LOCAL_URLS, build_steps, check_disk, follow, ignore
 from runner.contract.errors import ImageError
 from tests.support.words import raises_words
 
@@ -62,12 +61,6 @@ def test_a_remote_engines_disk_cannot_be_seen(tmp_path: Path) -> None:
 def test_a_step_is_reported_with_the_time_gone_by(line: str, reported: list[str]) -> None:
     moments = iter((100.0, 172.0))
     lines: list[str] = []
-    BuildSteps("openvino", lines.append, lambda: next(moments))(line)
+    build_steps("openvino", lines.append, lambda: next(moments))(line)
     assert lines == reported
     assert all(len(line) < 80 for line in lines)
-
-
-def test_a_narrow_place_keeps_the_step_and_the_time() -> None:
-    line = "building cpu: step 3/18, pip install …, 12s"
-    assert fitted_step(line, 80) == line
-    assert fitted_step(line, 30) == "building cpu: step 3/18, 12s"

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
+from orchestrator.images.image import TRUST_LABEL
 from orchestrator.images.local_images import LocalImages
-from orchestrator.images.prune import prune_images
 from orchestrator.images.source import SourceFolders
-from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages
 from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import EngineUnavailable, ImageError
@@ -140,4 +139,4 @@ def test_an_engine_that_is_gone(workshop: Workshop, proxy: EngineProxy) -> None:
         with pytest.raises(EngineUnavailable):
             attempt("cpu")
     with pytest.raises(EngineUnavailable):
-        prune_images(client, workshop.settings)
+        images.prune()

@@ -7,7 +7,7 @@ import pytest
 from docker import DockerClient
 
 from orchestrator.images.image import VERSION_LABEL, Image
-from orchestrator.images.prune import PrunedImages, prune_images
+from orchestrator.images.local_images import LocalImages, PrunedImages
 from tests.orchestrator.images.conftest import Workshop
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -31,7 +31,7 @@ class OnlyOf:
 
 def pruned(workshop: Workshop, *, everything: bool = False) -> PrunedImages:
     client = cast("DockerClient", OnlyOf(workshop))
-    return prune_images(client, workshop.settings, everything=everything)
+    return LocalImages(client, workshop.settings).prune(everything=everything)
 
 
 def build_old(workshop: Workshop) -> Image:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.images.signatures import Signer, check_signatures, find_cosign
+from orchestrator.images.remote import Signer, check_signatures, find_cosign
 from runner.contract.errors import Unavailable
 from tests.support.words import raises_words
 

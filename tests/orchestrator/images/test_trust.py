@@ -11,12 +11,18 @@ import pytest
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL
+from orchestrator.images.image import (
+    BACKEND_LABEL,
+    MOST_BUILDS,
+    SOURCE_LABEL,
+    TRUST_LABEL,
+    BuiltImages,
+    state_file,
+)
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.lock import PlatformImage, Release, ReleasedImage
 from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import SourceFolders, find_source
-from orchestrator.images.trust import MOST_BUILDS, TRUST_LABEL, BuiltImages, state_file
 from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import ImageError, StoreError
 from tests.orchestrator.images.conftest import tiny_checkout

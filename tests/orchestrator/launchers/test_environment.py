@@ -12,8 +12,8 @@ from orchestrator.launchers.environment import (
 )
 from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
-from runner.contract.variables import OWN_PYTHON
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.processes import OWN_PYTHON
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 from tests.support.jobs import a_job
 
 OURS = {"PATH": "/bin", "ONEDNN_MAX_CPU_ISA": "AVX2", "CUDA_VISIBLE_DEVICES": "1", "A%%": ""}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.matrix.model_files import read_models
+from orchestrator.system.weights import revision_of
 from runner.contract.errors import MatrixError
 from runner.contract.models import ModelSpec
-from runner.contract.weights import revision_of
 from tests.support.weights import BERT, a_weights_folder, write_safetensors
 
 ENTRY = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.load import load_matrix

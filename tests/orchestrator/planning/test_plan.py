@@ -9,7 +9,8 @@ from orchestrator.backends.machine import Machine
 from orchestrator.planning.estimate import CellForecast, KnownSpeeds
 from orchestrator.planning.plan import Plan, make_plan, mark_done, planned_jobs
 from orchestrator.store.query.results import CellSpeed
-from runner.contract.cell import Cell, Selector
+from orchestrator.system.selector import Selector
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, StoreError
 from runner.contract.job import PROFILES
 from runner.contract.models import ModelSpec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.running.availability import Availability
+from orchestrator.running.execute_job import Availability
 from runner.contract.cell import Backend
 from runner.contract.errors import ImageError, Unavailable
 from runner.contract.job import Provenance

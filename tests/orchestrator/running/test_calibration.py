@@ -11,9 +11,9 @@ from orchestrator.commands.measure.calibrate import (
     CalibrateResult,
     calibration_matrix,
     other_load_of,
+    print_calibration,
     spreads_of,
 )
-from orchestrator.commands.measure.calibration_words import print_calibration
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import (
@@ -29,7 +29,7 @@ from orchestrator.running.run_file import RunSource
 from orchestrator.store.merge.report import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.record.ids import hardware_id
-from runner.measure.statistics.serial_correlation import effective_rounds
+from runner.measure.statistics.spread import effective_rounds
 from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder

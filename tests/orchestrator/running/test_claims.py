@@ -13,9 +13,9 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.store.merge.expected import leave_out_strangers
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import stage
-from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.query.ask import query
 from orchestrator.store.records.compact import compact, compact_files
 from orchestrator.store.store import Store
@@ -137,7 +137,7 @@ def test_a_record_is_of_the_image_that_its_job_was_started_in(
     cell = folder.cells[0]
     for provenance in (SOMEWHERE, IMAGE):  # resumed in another image
         job = folder.job([cell], provenance)
-        folder.write_job(job)
+        folder.job_files.write(job)
     record = record_for(job, cell)
     path = leave(folder, record.model_copy(update=dict(claims)))
     assert (folder.record_of(cell) is not None) == counts
@@ -149,7 +149,7 @@ def test_a_record_brings_the_calibration_of_its_device_or_none(folder: RunFolder
     spreads = {f"fake/fake/{own}": a_spread(0.01), f"fake/fake/{others}": a_spread(0.02)}
     folder.run = folder.run.model_copy(update={"process_spreads": spreads})
     job = folder.job([cell], SOMEWHERE)
-    folder.write_job(job)
+    folder.job_files.write(job)
     for device, counts in ((own, True), (None, True), (others, False)):
         record = record_for(job.on_hardware(device), cell, hardware_id=own)
         path = leave(folder, record)
@@ -161,7 +161,7 @@ def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:
     cell = folder.cells[0]
     earlier, launched = (folder.job([cell], provenance) for provenance in (IMAGE, SOMEWHERE))
     for job in (earlier, launched):
-        folder.write_job(job)
+        folder.job_files.write(job)
     leave(folder, record_for(launched, cell))
     assert folder.due([cell], 1, launched) == []
     path = leave(folder, record_for(earlier, cell))
@@ -172,7 +172,7 @@ def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:
 
 def test_a_verdict_without_a_launch_counts_and_a_measurement_does_not(folder: RunFolder) -> None:
     cell = folder.cells[0]
-    folder.write_job(folder.job([cell], IMAGE))
+    folder.job_files.write(folder.job([cell], IMAGE))
     record = record_for(folder.job([cell], folder.nowhere), cell)
     leave(folder, record.model_copy(update={"status": "lost"}))
     assert folder.record_of(cell)

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execute_job import LaunchContext, execute_job
-from orchestrator.running.launch.deadline import Deadline, Step, job_limit_s, loads_of
+from orchestrator.running.launch_limits import Deadline, Step, job_limit_s, loads_of
 from runner.contract.job import Job, Limits
 from tests.support.fakes import KeptObserver, ScriptedLauncher, enter, measures_all, record
 from tests.support.jobs import a_job, fake_cell

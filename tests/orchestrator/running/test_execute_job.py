@@ -11,11 +11,11 @@ import pytest
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job, launch_job
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch.launch import Launch
+from orchestrator.running.launch import Launch
+from orchestrator.system.weights import revision_of
 from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, StoreError
 from runner.contract.job import Job, Limits, Provenance
-from runner.contract.weights import revision_of
 from tests.support.fakes import (
     KeptObserver,
     Script,
@@ -94,7 +94,9 @@ def launched(
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
     job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
-    task = Task(job=job, backend="fake", job_file=folder.write_job(job), out=folder.out(job.id))
+    task = Task(
+        job=job, backend="fake", job_file=folder.job_files.write(job), out=folder.out(job.id)
+    )
     launcher = PacedLauncher(paced)
     context = LaunchContext(launcher, folder, KeptObserver(), lambda: paced.now)
     return launch_job(job, task, context)

@@ -29,6 +29,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
+from runner.contract.reasons import Reason
 from runner.contract.record.files import save_record
 from runner.contract.rounds import save_round
 from runner.job.harness import Harness
@@ -129,7 +130,8 @@ def database() -> None:
 def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most tests are about launches and the records that they leave."""
     if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.running.execution.merge_run", count_verdicts)
+        for module in ("execution", "outcome"):
+            monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 
 @pytest.fixture
@@ -361,7 +363,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 ) -> None:
     trial = in_rounds(tmp_path, rounds=3)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    trial.folder.job_files.write(job)
     Harness(job, trial.folder.out(job.id), KeptProgress()).run()
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 2
     for cell in job.cells:
@@ -381,7 +383,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 def test_a_rounds_false_columns_make_no_record(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=3)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    trial.folder.job_files.write(job)
     out = trial.folder.out(job.id)
     first, second = job.cells
     save_round(a_round(so_far={"model": "another", "rounds": 1}), out, first, 1)
@@ -532,7 +534,7 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
         other.enter_context(hold_devices(frozenset({"fake"}), "run other", lambda *_: None))
 
         class Patient(KeptObserver):
-            def note(self, text: str) -> None:
+            def note(self, text: str, reason: Reason | None = None) -> None:
                 super().note(text)
                 other.close()
 

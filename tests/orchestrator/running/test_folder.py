@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.commands.measure.run import failed_traces, saved_traces
 from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import new_run_id, read_run_file
-from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store.records.validate import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError, UsageError
@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_made_or_is_taken_is_told(folder: RunFolder) -> 
 
 def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) -> None:
     job = folder.job(folder.cells, SOMEWHERE)
-    first, second = folder.write_job(job), folder.write_job(job)
+    first, second = folder.job_files.write(job), folder.job_files.write(job)
     folder.write_log(second, "last words: ü")
     assert [first.name, second.name] == [f"{job.id}.1.json", f"{job.id}.2.json"]
     logs = {path.name: path.read_text() for path in (folder.path / "logs").iterdir()}
@@ -213,7 +213,7 @@ def test_what_cannot_be_written_is_told(folder: RunFolder, gone: str) -> None:
     job_file = folder.path / "jobs" / "a.1.json"
     shutil.rmtree(folder.path / gone)
     actions: dict[str, Callable[[], object]] = {
-        "jobs": lambda: folder.write_job(job),
+        "jobs": lambda: folder.job_files.write(job),
         "logs": lambda: folder.write_log(job_file, "log"),
         "records": lambda: folder.out(job.id),
     }

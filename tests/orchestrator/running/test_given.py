@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.running.given import ChosenImage, Label, ci_labels
+from orchestrator.running.options import ChosenImage, Label, ci_labels
 from runner.contract.errors import UsageError
 
 

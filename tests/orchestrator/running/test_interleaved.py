@@ -15,8 +15,13 @@ from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.interleaved.execution import BothOutcomes, InterleavedExecution
-from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
+from orchestrator.running.interleaved import (
+    BaselineVersion,
+    BothFolders,
+    BothOutcomes,
+    InterleavedExecution,
+    create_both,
+)
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
 from orchestrator.store.merge.report import MergeReport
@@ -127,7 +132,7 @@ def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> Me
 @pytest.fixture(autouse=True)
 def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
     """Merges are of no interest here, and take a while."""
-    for module in ("execution", "interleaved.folders"):
+    for module in ("outcome", "interleaved"):
         monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 

@@ -46,7 +46,7 @@ def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_com
     folder = a_run_folder(tmp_path / "results", a_plan([MEASURED, DUE]))
     image = SOMEWHERE.model_copy(update={"image": "x:1", "image_digest": f"sha256:{'a' * 64}"})
     before = folder.job([MEASURED, DUE], image)
-    folder.write_job(before)
+    folder.job_files.write(before)
     earlier = record_for(before, MEASURED)
     folder.save(earlier)
     if is_compact:

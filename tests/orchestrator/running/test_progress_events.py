@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.running.launch.follow import ProgressEvent, read_event
+from orchestrator.running.launch import ProgressEvent, read_event
 from tests.support.jobs import fake_cell
 
 CELL = fake_cell()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.running.launch.quota import OutputQuota, excess_of
+from orchestrator.running.launch_limits import OutputQuota, excess_of
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.words import words_of

@@ -11,12 +11,12 @@ import pytest
 
 from orchestrator.commands.database.maintain import maintain_results
 from orchestrator.commands.database.retention import RetentionPolicy
+from orchestrator.commands.measure.run import failed_traces
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import MOST_REFUSED, sweep_jobs
-from orchestrator.running.traces import failed_traces
 from orchestrator.store.store import Store
 from runner.contract.job import Job
 from runner.contract.record.files import save_record

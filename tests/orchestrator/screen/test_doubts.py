@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
 from runner.contract.reasons import facts_behind, reason
-from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, doubt
+from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode, doubt
 
 SPENT = facts_behind("before", reason("budget_spent", budget_s=300))
 SILENCE = facts_behind("cause", reason("page_silent", action="series", seconds=2.0))

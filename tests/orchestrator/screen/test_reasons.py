@@ -6,13 +6,13 @@ from typing import get_args
 import pytest
 
 from orchestrator.screen.words.reasons import (
+    OF_STATUS,
     REASONS,
     error_hint,
     error_text,
     reason_text,
     remedy_text,
 )
-from orchestrator.screen.words.remedies import ENGINE, NOT_FINITE, OF_STATUS, TORCH
 from runner.contract.errors import BenchError, ImageError, Unavailable, reason_of
 from runner.contract.reasons import Reason, ReasonCode, parse_reason, reason, write_reason
 
@@ -39,6 +39,9 @@ def test_the_words_of_a_code_hold_its_facts(code: ReasonCode) -> None:
     assert words.remedy is None or words.remedy.endswith(".")
 
 
+ENGINE, NOT_FINITE, TORCH = (
+    REASONS[code].remedy for code in ("engine_lost", "not_finite", "graph_lacks_cache")
+)
 AWAY = reason("engine_lost", phase="load")
 BUDGET = reason("budget_spent", budget_s=300.0)
 NO_PRODUCT = reason("int8_no_product")

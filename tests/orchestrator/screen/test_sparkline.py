@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from orchestrator.screen.sparkline import has_blocks, sparkline
+from orchestrator.screen.tables import has_blocks, sparkline
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.system.yaml_file import Source, read_source
+from orchestrator.system.problems import Source, read_source
 from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.errors import MatrixError
 

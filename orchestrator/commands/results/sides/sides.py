@@ -28,7 +28,9 @@ from orchestrator.commands.results.sides.words import (
     NamedRun,
     meaning_of,
 )
-from orchestrator.exchange.bundles import is_bundle, is_database
+from orchestrator.exchange.bundles.check import is_bundle
+from orchestrator.exchange.bundles.foreign import is_database
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.exported import write_exported
 from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
 from orchestrator.store.query.results import RunSummary, newest_run
@@ -100,7 +102,7 @@ def _store_of_table(path: Path, *, scratch: bool) -> Iterator[Store]:
     """A database of a table that an export wrote."""
     rows = read_table_file(path)
     with _database(path) as database:
-        write_exported(database, rows, path, scratch=scratch)
+        write_exported(database, rows, path, record_words, scratch=scratch)
         with Store.open_readonly(database) as store:
             yield store
 

@@ -11,7 +11,7 @@ from orchestrator.exchange.imports.document import Document, column_names, rows_
 from orchestrator.store.query.export import is_part, partition_values
 from orchestrator.system.parquet import UNREADABLE, read_schema, read_table
 from runner.contract.errors import DamagedFile, NothingToDo, StoreError
-from runner.contract.plain_files import TABLE_BYTES
+from runner.contract.files import TABLE_BYTES
 
 _RECORDS_HAVE = "schema_version"
 """A column of records that no exported table has."""

@@ -8,15 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.exchange.imports.document import TOP, Document, parse_time, pointer
-from orchestrator.exchange.imports.entry import (
-    BrokenEntry,
-    FileEntry,
-    ReadableEntry,
-    Reading,
-    failure_status,
-    gather,
-    summarize_error,
-)
+from orchestrator.exchange.imports.entry import FileEntry, Reading, gather
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from runner.contract.errors import DamagedFile
 
@@ -56,13 +48,13 @@ class DevicePage:
         return gather(_entries(content["results"], facts), "a download without results")
 
 
-def _entries(results: list[Any], device: Mapping[str, Any]) -> Iterator[ReadableEntry]:
+def _entries(results: list[Any], device: Mapping[str, Any]) -> Iterator[FileEntry]:
     for number, result in enumerate(results):
         location = pointer(TOP, "results", number)
         if isinstance(result, dict):
             yield _entry(FileEntry(location), result, device)
         else:
-            yield BrokenEntry(location, f"{location}: it is no object")
+            yield FileEntry(location, f"{location}: it is no object")
 
 
 def _entry(entry: FileEntry, result: Mapping[str, Any], device: Mapping[str, Any]) -> FileEntry:
@@ -83,8 +75,7 @@ def _entry(entry: FileEntry, result: Mapping[str, Any], device: Mapping[str, Any
 
 def _set_outcome(entry: FileEntry, result: Mapping[str, Any]) -> None:
     if result.get("status") != "ok":
-        reason = str(result.get("reason") or "the page names no reason")
-        entry.set(status=failure_status(reason), reason=summarize_error(reason))
+        entry.fail(str(result.get("reason") or "the page names no reason"))
         return
     entry.set(status="ok")
     entry.durations("durations_ms", result.get("durations_ms"), "ms")

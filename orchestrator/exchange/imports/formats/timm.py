@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.exchange.imports.document import Document, TableRow, rows_of
-from orchestrator.exchange.imports.entry import (
-    BrokenEntry,
-    FileEntry,
-    ReadableEntry,
-    Reading,
-    failure_status,
-    gather,
-    summarize_error,
-)
+from orchestrator.exchange.imports.entry import FileEntry, Reading, gather
 from orchestrator.exchange.imports.measurement import is_null
 from orchestrator.exchange.imports.simulation_marks import marks_in
 
@@ -93,10 +85,12 @@ class Timm:
 
     def read(self, document: Document) -> Reading:
         """Read one measurement for each row and part."""
-        parts = [part for part in _PARTS if _is_timed(part, _names(document))]
-        if not parts and "error" not in _names(document):
+        names, name = _names(document), parse_name(document.path.name)
+        parts: list[_Part] = [
+            part for part in _PARTS if any(f"{part}_{timing}" in names for timing in _TIMINGS)
+        ]
+        if not parts and "error" not in names:
             return Reading(nothing="sizes of models, without a timing")
-        name = parse_name(document.path.name)
         entries = (entry for row in _rows(document) for entry in _entries(row, parts, name))
         return gather(entries, "a table of models without rows")
 
@@ -120,17 +114,15 @@ def _rows(document: Document) -> Iterator[TableRow]:
         yield TableRow(f"/{position}" if isinstance(document.json, list) else "/", cells)
 
 
-def _is_timed(part: _Part, names: frozenset[str]) -> bool:
-    return any(f"{part}_{timing}" in names for timing in _TIMINGS)
-
-
-def _entries(
-    row: TableRow, parts: list[_Part], name: TimmFileName | None
-) -> Iterator[ReadableEntry]:
+def _entries(row: TableRow, parts: list[_Part], name: TimmFileName | None) -> Iterator[FileEntry]:
     if row.fault:
-        yield BrokenEntry(row.location, row.fault)
+        yield FileEntry(row.location, row.fault)
         return
-    filled = [part for part in parts if _is_filled(part, row)]
+    filled = [
+        part
+        for part in parts
+        if any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
+    ]
     error = row.cells.get("error")
     failed = not is_null(error)
     several = len(filled) + failed > 1
@@ -138,18 +130,16 @@ def _entries(
         others = tuple(f"{other}_" for other in filled if other != part)
         entry = _entry(row, f"{row.location}, {part}" if several else row.location, name, others)
         entry.set(status="ok", mode=_PARTS[part])
-        _measure(entry, row, part)
+        for column, ending in _COLUMNS.items():
+            column_name, unit = f"{part}_{ending}", "ms" if ending == "step_time" else None
+            entry.number(column, column_name, row.cells.get(column_name), unit)
         yield entry
     if failed or not filled:
         entry = _entry(row, f"{row.location}, error" if several else row.location, name, ())
         entry.set(status="ok")
         if failed:
-            entry.set(status=failure_status(str(error)), reason=summarize_error(str(error)))
+            entry.fail(str(error))
         yield entry
-
-
-def _is_filled(part: _Part, row: TableRow) -> bool:
-    return any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
 
 
 def _entry(
@@ -166,13 +156,6 @@ def _entry(
         if not column.startswith(others):
             entry.detail(column, value)
     return entry
-
-
-def _measure(entry: FileEntry, row: TableRow, part: _Part) -> None:
-    for column, ending in _COLUMNS.items():
-        unit = "ms" if ending == "step_time" else None
-        name = f"{part}_{ending}"
-        entry.number(column, name, row.cells.get(name), unit)
 
 
 def _host(entry: FileEntry, name: TimmFileName) -> None:

@@ -24,10 +24,10 @@ from orchestrator.commands.database.table import (
     print_stale_files,
     print_validation,
 )
+from orchestrator.store.health.copies import Vacuumed
 from orchestrator.store.health.fix import Validation
 from orchestrator.store.health.rebuild import Takeover
 from orchestrator.store.health.snapshots import Manifest, Restored, Snapshot
-from orchestrator.store.health.vacuum import Vacuumed
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.compact import Compaction

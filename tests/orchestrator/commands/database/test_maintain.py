@@ -208,7 +208,7 @@ def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path) -> None
                 connection.execute(change, [name, f"strange-{number}"])
     runs = to_delete(results, named=names)
     assert [run.path for run in runs] == [None] * len(names)
-    Maintenance(results, results / "benchmarks.duckdb").drop(runs)
+    assert len(list(Maintenance(results, results / "benchmarks.duckdb").drop(runs))) == len(names)
     assert outside.path.exists()
     assert (results / ".hidden").exists()
 

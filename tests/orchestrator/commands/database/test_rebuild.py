@@ -12,10 +12,10 @@ from orchestrator.commands.database.maintain import maintain_results
 from orchestrator.commands.database.rebuild import rebuild_database, restore_database
 from orchestrator.commands.database.retention import RetentionPolicy
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.store.health.decisions import KnownStep, accept_changes
 from orchestrator.store.health.fix import fix_database
 from orchestrator.store.health.snapshots import take_snapshot
-from orchestrator.store.query.accepted import KnownStep, accept_changes
 from orchestrator.store.records.kept import kept_files, kept_folder
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store

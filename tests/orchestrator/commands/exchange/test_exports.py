@@ -7,17 +7,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from orchestrator.commands.exchange.export_words import print_bundle, print_checked, print_exported
+from orchestrator.commands.exchange.export_command import (
+    print_bundle,
+    print_checked,
+    print_exported,
+)
 from orchestrator.commands.results.query import Question
 from orchestrator.commands.results.query_command import print_answer, print_shown
-from orchestrator.exchange.bundles import BundleManifest
-from orchestrator.exchange.bundles.check import CheckedBundle
-from orchestrator.exchange.bundles.manifest import BundleCounts
+from orchestrator.exchange.bundles.archive import BundleCounts, BundleManifest
+from orchestrator.exchange.bundles.check import Bundle
 from orchestrator.exchange.bundles.write import WrittenBundle
 from orchestrator.screen.streams import require_printable
-from orchestrator.store.query.answer import Answer, ShownAnswer
+from orchestrator.store.query.ask import Answer, ShownAnswer
 from orchestrator.store.query.export import ExportedTopic, ExportOptions
 from orchestrator.store.query.formats import WRITERS
+from orchestrator.store.records.validate import Damaged
 from tests.orchestrator.conftest import Screen
 
 NAMES = ("cell", "median", "reasons")
@@ -88,9 +92,9 @@ def test_a_bundle_that_was_written(screen: Screen) -> None:
     assert (data["sha256"], data["manifest"]["counts"]["records"]) == (HASH, 1200)
 
 
-def a_check(*faults: str, newer: bool = False, **manifest: Any) -> CheckedBundle:
+def a_check(*faults: str, newer: bool = False, **manifest: Any) -> Bundle:
     known = None if faults else a_manifest(**manifest)
-    return CheckedBundle(ZIP, 9, HASH, not faults, faults, 0, None, known, newer)
+    return Bundle(ZIP, HASH, 9, faults, known, newer=newer)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +111,7 @@ def a_check(*faults: str, newer: bool = False, **manifest: Any) -> CheckedBundle
     ],
     ids=["sound", "hash", "newer bundle", "what to do"],
 )
-def test_a_bundle_that_was_checked(
-    screen: Screen, check: CheckedBundle, place: int, line: str
-) -> None:
+def test_a_bundle_that_was_checked(screen: Screen, check: Bundle, place: int, line: str) -> None:
     assert screen.lines(print_checked, check)[place].startswith(line)
 
 
@@ -122,7 +124,7 @@ def test_a_bundle_of_a_scratch_database_says_so(screen: Screen) -> None:
     [a_check(accelmatrix="0.1.0\nsha256: 00"), a_check("is bad\nsha256: 00")],
     ids=["manifest", "fault"],
 )
-def test_a_bundles_text_makes_no_line_of_its_own(screen: Screen, check: CheckedBundle) -> None:
+def test_a_bundles_text_makes_no_line_of_its_own(screen: Screen, check: Bundle) -> None:
     hashes = [line for line in screen.lines(print_checked, check) if line.startswith("sha256: ")]
     assert hashes == [f"sha256: {HASH}"]
 
@@ -157,7 +159,7 @@ def test_an_empty_export_says_what_else_there_is(screen: Screen, everything: boo
 
 
 def test_what_a_merge_would_leave_out_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    checked = replace(a_check(), sound=False, left_out=2, left_out_because="a/b: impossible value")
+    checked = replace(a_check(), impossible=Damaged(ZIP, "a/b: impossible value", 2))
     print_checked(checked, as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{ZIP}: whole: ")

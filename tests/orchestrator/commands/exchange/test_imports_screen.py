@@ -4,10 +4,9 @@ from pathlib import Path
 
 from orchestrator.commands.exchange.import_command import _SHOWN, print_import
 from orchestrator.exchange.imports.entry import Reading
-from orchestrator.exchange.imports.importing import ImportReport, RecordChanges
+from orchestrator.exchange.imports.importing import ImportReport, RecordChanges, Removal
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.removal import Removal
 from orchestrator.store.merge.report import MergeReport
 from tests.orchestrator.conftest import Screen
 

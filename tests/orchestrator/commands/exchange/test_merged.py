@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.commands.exchange.merge_words import print_merged
+from orchestrator.commands.exchange.merge import print_merged
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.validate import Damaged
 from tests.orchestrator.conftest import Screen

@@ -5,7 +5,8 @@ import pytest
 from orchestrator.backends.machine import Machine
 from orchestrator.commands.measure import request
 from orchestrator.commands.measure.request import PlanRequest, available_backends
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
+from orchestrator.launchers import diagnosis
 from orchestrator.running.options import RunOptions
 from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
@@ -30,7 +31,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def machine(purpose: Purpose) -> Machine:
         return Machine(unavailable={} if purpose == "verify" else _REASONS)
 
-    monkeypatch.setattr(request, "runnable", runnable)
+    monkeypatch.setattr(diagnosis, "runnable", runnable)
     monkeypatch.setattr(request, "this_machine", machine)
     return asked
 
@@ -48,8 +49,7 @@ def test_a_request_asks_the_machine_once_and_only_for_the_word(machine: list[str
     def backends(*named: str) -> object:
         axes = {"model": ["bert-tiny"], "backend": named}
         request = PlanRequest(BenchOptions.of_axes(axes), options=options)
-        request.read()
-        return request.read().axes["backend"]
+        return request.parsed.axes["backend"]
 
     assert backends("cuda") == ("cuda",)
     assert machine == []

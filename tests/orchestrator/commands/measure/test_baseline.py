@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
-from orchestrator.commands.measure.interleave import report_pairs
+from orchestrator.commands.measure.interleave import (
+    find_baseline,
+    left_out,
+    report_pairs,
+    version_of,
+)
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run

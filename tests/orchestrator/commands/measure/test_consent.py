@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
+from orchestrator.running.replay import describe_choices, is_own, require_consent
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Job, Limits, Provenance
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan, a_run_folder
 

@@ -9,14 +9,20 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from orchestrator.commands.measure.pipelines.github import github_matrix
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS, parse_runner_labels
-from orchestrator.commands.measure.pipelines.rotation import Share, share_of_models
+from orchestrator.commands.measure.pipelines.files import github_matrix
+from orchestrator.commands.measure.pipelines.jobs import (
+    MAX_JOBS,
+    RUNNER_LABELS,
+    PipelineJob,
+    Share,
+    parse_runner_labels,
+    pipeline_jobs,
+    share_of_models,
+)
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan, schedule
-from runner.contract.cell import Selector
+from orchestrator.system.selector import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
 

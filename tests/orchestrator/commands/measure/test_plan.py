@@ -11,7 +11,7 @@ from orchestrator.commands.measure import plan as planning
 from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import describe_repeat
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.models import find

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.commands.measure.plan import PlannedExport, PlanReport
-from orchestrator.commands.measure.plan_words import PlanningNotes, print_plan
+from orchestrator.commands.measure.plan import PlannedExport, PlanningNotes, PlanReport, print_plan
 from tests.orchestrator.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan

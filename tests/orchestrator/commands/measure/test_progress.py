@@ -8,13 +8,14 @@ from contextlib import contextmanager
 import pytest
 from rich.console import Console
 
-from orchestrator.commands.measure.progress import (
+from orchestrator.commands.program.progress import (
     Forecast,
     LiveObserver,
     PlainObserver,
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
+from runner.contract.reasons import reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Status
 from tests.support.jobs import a_job, fake_cell
@@ -196,10 +197,10 @@ def test_a_record_in_few_words(
 
 
 def test_a_reason_is_shown_once(plain: PlainObserver, capsys: Capture) -> None:
-    plain.note("no reference of bert-tiny: no such class")
+    plain.note("no reference of bert-tiny: no such class", reason("said", text="no such class"))
     failed = [("failed", "no such class"), ("failed", "no memory"), ("failed", "no memory")]
-    for status, reason in failed:
-        plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], status=status, reason=reason))
+    for status, text in failed:
+        plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], status=status, reason=text))
     planned = {"status": "unsupported", "reason": "no kernels", "phase": "plan"}
     plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], **planned))
     verdicts = [

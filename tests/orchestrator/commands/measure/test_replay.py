@@ -10,22 +10,16 @@ import duckdb
 import pytest
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay.answer import (
-    Original,
-    Replay,
-    ReplayRequest,
-    begin_replay,
-    find_original,
-    replay_in,
-)
+from orchestrator.commands.measure.replay import Replay, replay_in
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
+from orchestrator.running.replay import Original, ReplayRequest, begin_replay, find_original
 from orchestrator.store.query.results import Measurement
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.job import Job, Provenance
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 from tests.support.databases import write_records
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_record, record_for, said

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.replay.answer import Replay
-from orchestrator.commands.measure.replay.words import print_replay
+from orchestrator.commands.measure.replay import Replay, print_replay
 from orchestrator.store.query.results import Measurement
 from tests.orchestrator.conftest import Screen
 from tests.support.results import a_measurement

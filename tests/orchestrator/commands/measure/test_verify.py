@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.verify.answer import require_writable, verify_matrix
-from orchestrator.commands.measure.verify.verification import (
+from orchestrator.commands.measure.verification import (
     load_verification,
     save_verification,
     verdict_table,
     verification_of,
     verify_record,
 )
+from orchestrator.commands.measure.verify import require_writable, verify_matrix
 from orchestrator.planning.expand import expand
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
@@ -116,8 +116,8 @@ def test_trying_a_place_leaves_it_as_it_was(tmp_path: Path) -> None:
 
 
 def paths(*backends: str, **options: Any) -> set[tuple[str, str, str]]:
-    options = {"modes": ["inference"]} | options
-    cells = [cell for cell, _ in expand(verify_matrix(["bert-tiny"], backends, **options)).cells]
+    axes = {"model": ["bert-tiny"], "mode": ["inference"]} | options
+    cells = [cell for cell, _ in expand(verify_matrix(axes, backends)).cells]
     return {(cell.backend, cell.runtime, cell.precision) for cell in cells}
 
 
@@ -133,7 +133,7 @@ def paths(*backends: str, **options: Any) -> set[tuple[str, str, str]]:
         (["qnn"], {}, {"qnn onnxruntime fp16"}),
         (
             ["cpu", "openvino"],
-            {"runtimes": ["onnxruntime"], "precisions": ["fp32", "int8"]},
+            {"runtime": ["onnxruntime"], "precision": ["fp32", "int8"]},
             {"cpu onnxruntime fp32", "cpu onnxruntime int8"},
         ),
     ],
@@ -153,32 +153,32 @@ def test_nothing_that_is_built_is_out_of_reach() -> None:
         for (backend, runtime, _), precisions in SUPPORTED.items()
         for precision in precisions
     }
-    assert built <= paths(*backends, precisions=named)
+    assert built <= paths(*backends, precision=named)
 
 
 def test_models_do_inference_and_generation_in_one_small_shape() -> None:
-    cells = [cell for cell, _ in expand(verify_matrix(["gpt2"], ["openvino"])).cells]
+    cells = [cell for cell, _ in expand(verify_matrix({"model": ["gpt2"]}, ["openvino"])).cells]
     assert {cell.mode for cell in cells} == {"inference", "generation"}
     assert {(cell.batch_size, cell.sequence_length) for cell in cells} == {(2, 32)}
 
 
 def test_models_that_write_nothing_are_asked_for_no_tokens() -> None:
     def pairs(*models: str, modes: Sequence[str] = ()) -> set[tuple[str, str]]:
-        cells = expand(verify_matrix(models, ["openvino"], modes=modes)).cells
+        cells = expand(verify_matrix({"model": models, "mode": modes}, ["openvino"])).cells
         return {(cell.model, cell.mode) for cell, _ in cells}
 
     assert pairs("gpt2", "bert-tiny") == {
         ("gpt2", "inference"), ("gpt2", "generation"), ("bert-tiny", "inference"),
     }  # fmt: skip
     assert pairs("bert-tiny") == {("bert-tiny", "inference")}
-    assert expand(verify_matrix(["bert-tiny"], ["openvino"])).notes == ()
+    assert expand(verify_matrix({"model": ["bert-tiny"]}, ["openvino"])).notes == ()
     assert pairs("bert-tiny", modes=["generation"]) == {("bert-tiny", "generation")}
 
 
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_what_is_executed_is_what_is_compared(name: str) -> None:
     model = find(name)
-    cells = [cell for cell, _ in expand(verify_matrix([name], ["openvino"])).cells]
+    cells = [cell for cell, _ in expand(verify_matrix({"model": [name]}, ["openvino"])).cells]
     compared = sizes_of(model, fixed_cell(a_job(cells, model)))
     assert all(sizes_of(model, cell) == compared for cell in cells)
 

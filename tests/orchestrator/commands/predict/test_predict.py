@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.predict.manifest import text_digest
-from orchestrator.store.query.accepted import bind_predictor
+from orchestrator.store.health.decisions import bind_predictor
 from orchestrator.store.store import Store
 from runner.contract.models import find
 from runner.contract.record.files import save_record

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from orchestrator.commands.commands import COMMANDS, PANELS
+from orchestrator.commands.app import COMMANDS, PANELS
 from runner import __version__
 from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace

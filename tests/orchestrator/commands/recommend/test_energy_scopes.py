@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.energy import energy_rows
+from analysis.charts.efficiency import energy_rows
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of

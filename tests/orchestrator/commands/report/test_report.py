@@ -8,7 +8,7 @@ from re import findall
 import pytest
 
 from orchestrator.commands.report.answer import report_everything
-from orchestrator.commands.report.command import Site
+from orchestrator.commands.report.output import require_site, write_site
 from orchestrator.commands.results.run_report import report_run
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.schema.sources import Run
@@ -91,7 +91,7 @@ def test_the_first_page_leads_to_every_other(
     selected: SelectionRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "site"
-    Site(folder).write(report_everything(selected))
+    write_site(folder, report_everything(selected))
     pages = {path.name for path in folder.iterdir()}
     index = (folder / "index.html").read_text("utf-8")
     assert {*findall(r'href="([a-z]+\.html)"', index)} == pages - {"index.html"}
@@ -113,11 +113,11 @@ def test_what_is_no_site_is_not_replaced(
     folder = tmp_path / "site"
     prepare(folder)
     with pytest.raises(UsageError, match=message):
-        Site(folder).require(force=force)
+        require_site(folder, force=force)
 
 
 def test_a_database_without_results_makes_none(tmp_path: Path) -> None:
     folder = tmp_path / "site"
     with pytest.raises(NothingToDo, match="holds nothing that a page could show"):
-        Site(folder).write([])
+        write_site(folder, [])
     assert not folder.exists()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.page import vega_script
+from analysis.charts.drawing import vega_script
 from orchestrator.store.query.ask import query
 from tests.orchestrator.commands.conftest import EARLIER, HOSTILE, MANY
 from tests.support.command_line import call

@@ -21,7 +21,7 @@ from orchestrator.commands.results.run_words import (
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from tests.orchestrator.conftest import Screen
 from tests.support.results import a_failed_row, a_neighbour, a_row
 

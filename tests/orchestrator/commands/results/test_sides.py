@@ -16,9 +16,9 @@ from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pai
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.store.health.decisions import KnownStep, accept_changes
 from orchestrator.store.health.snapshots import take_snapshot
-from orchestrator.store.query.accepted import KnownStep, accept_changes
 from orchestrator.store.query.export import ExportOptions, export_topic
 from orchestrator.store.store import Store
 from runner.contract.errors import BenchError, NothingToDo, StoreError, UsageError

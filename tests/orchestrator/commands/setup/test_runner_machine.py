@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.commands.setup.runner_machine import RunnerMachine, check_runner
 from orchestrator.launchers.diagnosis import Diagnosis
-from runner.contract.frequency import FrequencyPolicy
+from runner.contract.host import FrequencyPolicy
 
 GOOD = RunnerMachine(
     clock=FrequencyPolicy("performance"),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.store import Store
 from runner.contract.record.files import arrow_schema, save_record

@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.exchange.bundles.archive import write_archive
+from orchestrator.exchange.bundles.check import is_bundle, merge_bundle, open_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
@@ -418,7 +419,7 @@ def test_a_pipe_is_no_bundle(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from orchestrator.exchange.bundles import open_bundle
+from orchestrator.exchange.bundles.check import open_bundle
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 with open_bundle(Path(sys.argv[1])):
     pass

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.query.ask import query
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import foreign, is_database, open_database
+from orchestrator.exchange.bundles import foreign
+from orchestrator.exchange.bundles.foreign import is_database, open_database
 from orchestrator.store.query.foreign import foreign_rows
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError

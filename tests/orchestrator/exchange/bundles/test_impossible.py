@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
-from orchestrator.exchange.bundles.check import check_bundle
+from orchestrator.exchange.bundles.check import open_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.store import Store
 from tests.support.siblings import siblings
 
@@ -28,9 +28,10 @@ def test_impossible_medians_are_told_by_verify_and_left_out_by_merge(
         )
     bundle = tmp_path / "impossible.zip"
     records = write_bundle(database, (), bundle, force=False).manifest.counts.records
-    checked = check_bundle(bundle)
-    assert (checked.sound, checked.faults, checked.left_out) == (False, (), 1)
-    assert name in (checked.left_out_because or "")
+    with open_bundle(bundle) as checked:
+        assert (checked.sound, checked.faults, checked.left_out) == (False, (), 1)
+        assert checked.impossible is not None
+        assert name in checked.impossible.reason
     report = merge_paths([bundle], tmp_path / "elsewhere.duckdb", scratch=False)
     assert report.inserted == records - 1
     (damaged,) = report.damaged

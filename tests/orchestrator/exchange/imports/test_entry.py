@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.exchange.imports.entry import FileEntry
 from runner.contract.errors import SkipEntry
 
 
@@ -110,6 +110,14 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
 """
 
 
+def failed(error: str) -> tuple[str, str | None]:
+    """The status and the reason of an entry that ended with this error."""
+    made = entry()
+    made.fail(error)
+    found = made.measurement()
+    return found.status, found.reason
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -123,14 +131,14 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
     ],
 )
 def test_says_what_kind_of_failure_it_was(error: str, status: str) -> None:
-    assert failure_status(error) == status
+    assert failed(error)[0] == status
 
 
 def test_the_last_line_of_a_traceback_tells() -> None:
     told = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
-    assert summarize_error(TRACEBACK) == told
+    assert failed(TRACEBACK)[1] == told
 
 
 def test_other_errors_tell_in_their_first_lines() -> None:
-    assert summarize_error("one\n\n two\nthree\nfour\n") == "one\ntwo\nthree"
-    assert len(summarize_error("x" * 1000)) == 500
+    assert failed("one\n\n two\nthree\nfour\n")[1] == "one\ntwo\nthree"
+    assert len(failed("x" * 1000)[1] or "") == 500

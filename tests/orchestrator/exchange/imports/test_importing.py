@@ -14,7 +14,6 @@ from orchestrator.exchange.imports.importing import (
     ImportReport,
     compare_contents,
     import_files,
-    is_newer,
     preview_import,
     set_import_times,
 )
@@ -306,9 +305,3 @@ def test_what_did_not_change_keeps_its_time() -> None:
 def test_what_changed_is_newer_even_if_the_clock_went_back() -> None:
     past = THEN - timedelta(days=1)
     assert moments(HELD, READ, past) == [THEN, THEN + timedelta(microseconds=1), past]
-
-
-def test_a_file_serves_if_a_merge_of_it_changes_what_is_to_change() -> None:
-    change = compare_contents(HELD, READ)
-    assert is_newer(READ, HELD, change)
-    assert not is_newer({**READ, "b": RowContent("9", THEN)}, HELD, change)

@@ -7,8 +7,13 @@ import pytest
 from orchestrator.commands.database.maintain import maintain_results
 from orchestrator.commands.database.retention import RetentionPolicy
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.imports.packed import pack, packed_path, packed_runs, take_out
-from orchestrator.exchange.imports.record import records_path
+from orchestrator.exchange.imports.record import (
+    pack,
+    packed_path,
+    packed_runs,
+    records_path,
+    take_out,
+)
 from orchestrator.store.store import Store
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.files import Place, write

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.exchange.imports.entry import BrokenEntry, FileEntry, gather
+from orchestrator.exchange.imports.entry import FileEntry, gather
 from runner.contract.errors import DamagedFile
 
 
@@ -15,7 +15,7 @@ def an_entry(location: str, latency: object) -> FileEntry:
 
 
 def test_broken_and_empty_entries_let_the_others_through() -> None:
-    broken = BrokenEntry("line 5", "line 5: cut off")
+    broken = FileEntry("line 5", "line 5: cut off")
     entries = [an_entry(f"line {n}", value) for n, value in ((2, 5), (3, "fast"), (4, None))]
     reading = gather([*entries, broken], "a table")
     assert [measurement.location for measurement in reading.measurements] == ["line 2"]

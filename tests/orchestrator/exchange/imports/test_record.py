@@ -13,11 +13,11 @@ from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome, read_document
-from orchestrator.exchange.imports.packed import read_runs
 from orchestrator.exchange.imports.record import (
     IMPORT_SCHEMA,
     contents_of,
     read_contents,
+    read_runs,
     records_path,
     records_table,
     same_contents,

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.importing import RemovalTerms, preview_removal, remove_sources
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.removal import RemovalTerms, preview_removal, remove_sources
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, verdicts_on, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.orchestrator.exchange.imports.formats.optimum import config, encoder_report

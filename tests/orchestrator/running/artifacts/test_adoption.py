@@ -9,7 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.running.artifacts.adoption import is_reference
+from orchestrator.running.artifacts.cache import is_reference
 from runner.contract.graph import Graph
 from runner.contract.job import Job
 from tests.orchestrator.running.artifacts import test_graphs, test_references

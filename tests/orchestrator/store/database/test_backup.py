@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.connect import wal_path
+from orchestrator.store.health.copies import copy_database
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
@@ -24,7 +24,7 @@ os._exit(9)
 """
 COPY_TO_A_FULL_DISK = refused(
     "copy_database(paths[0], paths[1], 1)",
-    "from orchestrator.store.database.backup import copy_database",
+    "from orchestrator.store.health.copies import copy_database",
 )
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.lock import wal_path, writer_lock
+from orchestrator.store.database.connect import wal_path, writer_lock
+from orchestrator.store.health.copies import copy_database, vacuum
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
-from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store.health.drop_runs import dated_runs, drop_runs
+from orchestrator.store.health.copies import vacuum
+from orchestrator.store.health.decisions import dated_runs, drop_runs
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
-from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.query.ask import query
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store

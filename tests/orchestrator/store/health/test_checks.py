@@ -11,9 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.results.source import text
-from orchestrator.store.health import checks
-from orchestrator.store.health.checks.all_checks import CHECKS, ranges
-from orchestrator.store.health.checks.check import read_sql
+from orchestrator.store.health.checks import CHECKS, ranges, read_sql
 from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
@@ -37,7 +35,7 @@ def test_checks_have_names_of_their_own_and_say_what_to_do() -> None:
 
 
 def test_every_statement_belongs_to_a_check() -> None:
-    folder = files(checks).joinpath("sql")
+    folder = files("orchestrator.store.health").joinpath("sql")
     text = "".join(path.read_text("utf-8") for path in folder.iterdir())
     names = {check.name for check in CHECKS}
     repaired = {check.name for check in CHECKS if check.repair}

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import dated_runs
-from orchestrator.store.health.drop_runs import drop_runs as drop_locked
+from orchestrator.store.database.connect import writer_lock
+from orchestrator.store.health.decisions import dated_runs
+from orchestrator.store.health.decisions import drop_runs as drop_locked
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
@@ -18,8 +18,8 @@ from tests.support.records import RECORDED_AT
 
 DROP = script(
     "with writer_lock(paths[0], 60):\n    drop_runs(paths[0], arguments[1:], 60)\nprint('dropped')",
-    "from orchestrator.store.database.lock import writer_lock\n"
-    "from orchestrator.store.health.drop_runs import drop_runs",
+    "from orchestrator.store.database.connect import writer_lock\n"
+    "from orchestrator.store.health.decisions import drop_runs",
 )
 
 

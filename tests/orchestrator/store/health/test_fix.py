@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.connect import wal_path
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
 from orchestrator.store.health.validate import RETYPED
 from orchestrator.store.merge.report import MergeReport

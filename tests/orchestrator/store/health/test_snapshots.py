@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store.database.backup import MANIFEST
-from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.connect import wal_path
+from orchestrator.store.database.open import MANIFEST
 from orchestrator.store.health.snapshots import (
     Manifest,
     Snapshot,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store.database.lock import size_of, wal_path
-from orchestrator.store.health.vacuum import vacuum
+from orchestrator.store.database.connect import size_of, wal_path
+from orchestrator.store.health.copies import vacuum
 from orchestrator.store.query.ask import query
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
@@ -16,7 +16,7 @@ from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import done, everything, killed, refused, schema_of, script, started
 from tests.support.records import RECORDED_AT, a_record
 
-IMPORT = "from orchestrator.store.health.vacuum import vacuum"
+IMPORT = "from orchestrator.store.health.copies import vacuum"
 VACUUM = script("print(vacuum(paths[0], 60).rewritten)", IMPORT)
 
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.store.health.checks.all_checks import CHECKS
-from orchestrator.store.health.fix import validate_database
-from orchestrator.store.health.quarantine import find_faults
+from orchestrator.store.health.checks import CHECKS
+from orchestrator.store.health.fix import find_faults, validate_database
 from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError

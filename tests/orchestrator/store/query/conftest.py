@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from tests.support.data import STORE_DATA
@@ -28,7 +29,7 @@ def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for record in (a_record(batch_size=1), a_record(batch_size=8, doubts=[NOISY])):
         save_record(record, folder)
     with Store.open(folder / "benchmarks.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return folder / "benchmarks.duckdb"
 
 

@@ -8,12 +8,16 @@ import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import drop_runs
+from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.store.database.connect import writer_lock
+from orchestrator.store.health.decisions import (
+    KnownStep,
+    accept_changes,
+    drop_runs,
+    withdraw_changes,
+)
 from orchestrator.store.health.fix import fix_database, validate_database
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
-from orchestrator.store.query.accepted import KnownStep, accept_changes, withdraw_changes
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError

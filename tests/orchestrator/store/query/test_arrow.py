@@ -29,7 +29,7 @@ class Absent:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 from runner.contract.errors import StoreError, UsageError
-from orchestrator.store import Store
+from orchestrator.store.store import Store
 with Store.open_readonly(Path(sys.argv[1])) as store:
     try:
         store.pandas("SELECT 1 AS one")

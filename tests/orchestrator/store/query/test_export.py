@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import partitioning
 
-from orchestrator.store.query.answer import Answer
-from orchestrator.store.query.ask import query
+from orchestrator.store.query.ask import Answer, query
 from orchestrator.store.query.export import (
     NULL,
     TOPICS,

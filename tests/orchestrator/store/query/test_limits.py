@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.store.query.ask import asking, query, showing
 from orchestrator.store.store import Store
-from orchestrator.system.spill_folder import remove_spill_folder, spill_folder
+from orchestrator.system.memory import remove_spill_folder, spill_folder
 from runner.contract.errors import StoreError, UsageError
 
 CROSS = "SELECT sum(hash(a.i, b.i)) FROM range(10000000) a(i), range(10000000) b(i)"

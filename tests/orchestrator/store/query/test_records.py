@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.records import _BATCH_ROWS, StoredRecord
-from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.sources import Origin
-from orchestrator.store.schema.tables import REQUIRED, WORD_COLUMNS
+from orchestrator.store.schema.tables import ORIGIN, RECORD, REQUIRED, WORD_COLUMNS
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record.files import arrow_schema
@@ -46,7 +46,7 @@ def test_a_whole_record_is_the_one_that_was_merged(
     )
     save(recorded)
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         record = only(store, whole=True)
     assert as_recorded(record) == recorded.model_dump()
     assert record.result_id == f"{recorded.run_id}/{recorded.cell_id}"
@@ -57,7 +57,7 @@ def test_what_is_large_comes_on_demand_alone(database: Path, results: Path, save
     recorded = a_record()
     save(recorded)
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         record = only(store)
     nothing = dict.fromkeys(ON_DEMAND)
     assert as_recorded(record) == recorded.model_dump() | nothing
@@ -66,7 +66,7 @@ def test_what_is_large_comes_on_demand_alone(database: Path, results: Path, save
 def test_where_nothing_fits_nothing_comes(database: Path, results: Path, save: Save) -> None:
     save(a_record())
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         for whole in (False, True):
             assert list(store.records(whole=whole, batch_size=999)) == []
 
@@ -74,7 +74,7 @@ def test_where_nothing_fits_nothing_comes(database: Path, results: Path, save: S
 def test_a_failure_is_a_value_too(database: Path, results: Path, save: Save) -> None:
     save(a_failure("timeout", "hung"))
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         record = only(store, trusted=False, whole=True)
     assert (record.status, record.reason, record.throughput) == ("timeout", "hung", None)
     assert record.durations_ns is None
@@ -83,7 +83,7 @@ def test_a_failure_is_a_value_too(database: Path, results: Path, save: Save) -> 
 def test_imported_rows_lack_what_their_file_did_not_tell(database: Path, results: Path) -> None:
     _save_foreign(results / "foreign.parquet")
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         assert list(store.records()) == []
         with pytest.raises(UsageError, match="no trusted result has that source"):
             store.records(source="timm")
@@ -96,7 +96,7 @@ def test_imported_rows_lack_what_their_file_did_not_tell(database: Path, results
 def test_times_of_imported_rows_are_those_of_their_file(database: Path, results: Path) -> None:
     _save_foreign(results / "foreign.parquet")
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         assert list(store.records(trusted=False, since=RECORDED_AT)) == []
         assert len(list(store.records(trusted=False, since=MEASURED_AT))) == 1
 
@@ -109,7 +109,7 @@ def test_many_records_come_in_batches(database: Path, results: Path, save: Save)
     )
     pq.write_table(table, results / "many.parquet")
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         stream = store.records()
         assert next(stream).model == "bert-tiny"
         assert {record.batch_size for record in stream} | {1} == set(range(1, count + 1))
@@ -120,7 +120,7 @@ def test_other_questions_may_be_asked_between_records(
 ) -> None:
     save(a_record(batch_size=1), a_record(batch_size=2))
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
     with Store.open_readonly(database) as store:
         seen = [
             (store.results(record.run_id)[0].model, store.arrow("SELECT 1 AS one").num_rows)
@@ -132,7 +132,7 @@ def test_other_questions_may_be_asked_between_records(
 def test_records_end_with_their_store(database: Path, results: Path, save: Save) -> None:
     save(a_record(batch_size=1), a_record(batch_size=2))
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
     with Store.open_readonly(database) as store:
         begun, untouched, ended = store.records(), store.records(), store.records()
         next(begun)
@@ -148,7 +148,7 @@ def test_records_end_with_their_store(database: Path, results: Path, save: Save)
 def test_a_row_that_no_record_may_hold_is_named(database: Path, results: Path, save: Save) -> None:
     save(a_record())
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
     with duckdb.connect(database) as connection:
         connection.execute("UPDATE benchmark_results SET grade = 'Z'")
     with (

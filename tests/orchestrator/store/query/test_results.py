@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.results import CellSpeed, Measurement, newest_run
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
@@ -25,7 +26,7 @@ def test_verdicts_are_the_statuses_of_one_run(database: Path, results: Path, sav
         a_record(run_id="2", batch_size=64),
     )
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         assert store.verdicts("1") == {
             CELL: "ok",
             "cpu-bert-tiny-fp32-b8-s128-inference": "timeout",
@@ -42,7 +43,7 @@ def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save
         orchestrator_version="0.1.0",
     )
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         store.merge([], planned)
         newest, oldest = store.runs()
     assert (newest.run_id, newest.planned, newest.counts) == ("2", 16, {})
@@ -61,7 +62,7 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
     pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
     with Store.open(database) as store:
         assert newest_run(store.runs()) is None
-        store.merge([results])
+        store.merge([results], words=record_words)
         runs = store.runs()
     assert [(run.run_id, run.source) for run in runs] == [
         *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix"))
@@ -79,7 +80,7 @@ def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
     hour = timedelta(hours=1)
     save(a_record(run_id=first, recorded_at=RECORDED_AT + hour), a_record(run_id=last))
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         runs = store.runs()
     assert [run.run_id for run in runs] == [first, last]
     newest = newest_run(runs)
@@ -103,7 +104,7 @@ def test_history_is_the_median_speed_of_this_hosts_successes(
         a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
     )
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         speed = CellSpeed(iteration_s=2.0 / a_record().iterations, load_s=0.5)
         assert store.history(EXAMPLE_HOST) == {CELL: speed}
         assert store.history("another machine") == {}
@@ -115,7 +116,7 @@ def test_a_result_comes_with_what_it_takes_to_measure_it_again(
     name = f"20261121-120000-abcd/{CELL}"
     save(a_record(image="accelmatrix-cpu:1", image_digest="sha256:0", git_commit="abc"))
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         found = store.measurement(name)
         assert store.measurement(f"{name}x") is None
         assert store.nearest(f"{name}x") == name
@@ -132,7 +133,7 @@ def test_the_nearest_result_is_the_one_that_was_mistyped(
     save(a_record(batch_size=1), a_record(batch_size=64), a_record(model="gpt2"))
     with Store.open(database) as store:
         assert store.nearest("anything") is None
-        store.merge([results])
+        store.merge([results], words=record_words)
         assert store.nearest("20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inferense") == (
             "20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inference"
         )
@@ -144,7 +145,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         a_failure("unavailable", "no GPU here", batch_size=2),
     )
     with Store.open(database) as store:
-        store.merge([results])
+        store.merge([results], words=record_words)
         measured, failed = store.results("20261121-120000-abcd")
         assert store.results("unheard of") == []
     shown = {

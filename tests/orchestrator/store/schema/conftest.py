@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.record.files import rows
@@ -22,7 +23,7 @@ def ask(database: Path, results: Path, save: Save) -> Ask:
         if records:
             save(*records)
             with Store.open(database) as store:
-                store.merge([results])
+                store.merge([results], words=record_words)
         return rows(query(database, sql))
 
     return answer

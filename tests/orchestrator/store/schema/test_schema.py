@@ -5,7 +5,6 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store.schema.columns import RECORD, SqlColumn
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -13,21 +12,23 @@ from orchestrator.store.schema.tables import (
     JOBS,
     MODELS,
     RAW,
+    RECORD,
     RESULTS,
     RUNS,
     TABLES,
+    SqlColumn,
 )
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
-from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record.record import Record
+from tools.columns import column_docs
 from tools.docs.schema import schema_markdown
 
 ROOT = Path(__file__).parents[4]
 
 
 def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
-    docs = attribute_docs(Record)
+    docs = column_docs(Record)
     documented = {name: docs[name] for name in Record.model_fields}
     assert {column.name: column.doc for column in RECORD} == documented
 

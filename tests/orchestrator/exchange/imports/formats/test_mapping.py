@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.exchange.imports.formats.mapping import MappedFormat
-from orchestrator.exchange.imports.formats.mapping_file import MappingFile
+from orchestrator.exchange.imports.formats.mapping import MappedFormat, MappingFile
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.documents import json_document, only, read, text_document
 

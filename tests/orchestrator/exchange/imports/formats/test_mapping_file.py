@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.exchange.imports.formats.mapping_file import _COLUMNS, read_mapping
+from orchestrator.exchange.imports.formats.mapping import _COLUMNS, read_mapping
 from runner.contract.errors import UsageError
 
 TOP = """\

@@ -1,1 +1,0 @@
-"""Checks of a database: what each looks for, its severity, remedy and repair."""
