@@ -11,9 +11,8 @@ from typing import Literal, get_args
 from analysis.results.synonyms import axis_called, counsel, meaning
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
-from orchestrator.system.problems import not_one_of
 from runner.contract.axes import Backend, Precision, Runtime
-from runner.contract.errors import UsageError, how_to_install
+from runner.contract.errors import UsageError, how_to_install, refuse_unknown
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -267,7 +266,7 @@ def known_backend(name: str) -> Backend:
     for backend in real_backends():
         if backend == meant:
             return backend
-    raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
+    raise UsageError(counsel(axis, name) or refuse_unknown(name, real_backends()))
 
 
 def image_names() -> Mapping[str, tuple[Backend, ...]]:

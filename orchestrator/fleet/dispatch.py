@@ -8,6 +8,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 LONGEST_SHARE = 0.1
 """The share of the units that begin first, longest first. The others come in random order, which
@@ -42,16 +43,14 @@ _Demand = tuple[frozenset[str], frozenset[str]]
 """Classes of which a host is, and backends of which it lacks none."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(NamedTuple):
     """A unit for a host."""
 
     host: str
     unit: Unit
 
 
-@dataclass(frozen=True)
-class GivenUp:
+class GivenUp(NamedTuple):
     """A unit that no host will do any more."""
 
     unit: Unit
@@ -64,7 +63,6 @@ class _HostState:
     lost: int = 0
     """Orders that it lost since the last one that ended well."""
     barred: str | None = None
-    unit: Unit | None = None
     began_as: str = ""
     lacks: frozenset[str] = frozenset()
 
@@ -131,11 +129,11 @@ class Dispatcher:
             return assignments
         for name in sorted(free):
             host = self._hosts.get(name)
-            if host is None or host.barred or host.unit is not None:
+            if host is None or host.barred or name in self.busy:
                 continue
             unit = self._take(name, host)
             if unit is not None:
-                host.unit, host.began_as = unit, host.class_id
+                host.began_as = host.class_id
                 self.busy[name] = unit
                 assignments.append(Assignment(name, unit))
         return assignments
@@ -164,18 +162,18 @@ class Dispatcher:
     def done(self, host: str) -> Unit:
         """The host's order ended by itself."""
         self._hosts[host].lost = 0
-        return self._release(host)
+        return self.busy.pop(host)
 
     def refused(self, host: str, reason: str) -> Unit:
         """The host did not begin its order: it gets no more, and another host gets the unit."""
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         self.bar(host, reason)
         self._again(unit, f"{host} refused it: {reason}")
         return unit
 
     def withdraw(self, host: str, fault: str) -> Unit:
         """The host has not begun its order: it may get it later, or another host now."""
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         self._again(unit, fault)
         return unit
 
@@ -195,7 +193,7 @@ class Dispatcher:
         state = self._hosts[host]
         state.lost, state.lacks = 0, state.lacks | set(backends)
         self._able = None
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         classes = frozenset({state.began_as}) if has_begun else unit.classes
         excluded = unit.excluded | {host}
         again = replace(unit, classes=classes, needs=frozenset(needs), excluded=excluded)
@@ -205,7 +203,7 @@ class Dispatcher:
     def lost(self, host: str, reason: str) -> Unit:
         """The host's order ended in no known way; another host of its class gets the unit."""
         state = self._hosts[host]
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         state.lost += 1
         if state.lost >= MOST_LOST:
             self.bar(host, f"lost {state.lost} orders in a row")
@@ -224,11 +222,6 @@ class Dispatcher:
     def _again(self, unit: Unit, fault: str) -> None:
         self._faults[unit.id] = fault
         self._retries.setdefault(unit.demand, []).append(unit)
-
-    def _release(self, host: str) -> Unit:
-        unit = self.busy.pop(host)
-        self._hosts[host].unit = None
-        return unit
 
     def _take(self, name: str, host: _HostState) -> Unit | None:
         """The next unit for this host: one to be tried again, else of the longest queue."""

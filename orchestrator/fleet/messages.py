@@ -153,14 +153,17 @@ class Known(Frozen):
     facts: HostFacts
 
 
-class Refused(Frozen):
-    """The host does not execute the order; nothing of it was measured."""
-
-    kind: Literal["refused"] = "refused"
+class _Refusal(Frozen):
     reason: str
     hint: str | None = None
     exit_code: int = Unavailable.exit_code
     """The exit code of the error, which tells an engine's from an image's."""
+
+
+class Refused(_Refusal):
+    """The host does not execute the order; nothing of it was measured."""
+
+    kind: Literal["refused"] = "refused"
 
 
 def error_facts(error: BenchError) -> dict[str, Any]:
@@ -168,15 +171,11 @@ def error_facts(error: BenchError) -> dict[str, Any]:
     return {"reason": error_text(error), "hint": error_hint(error), "exit_code": error.exit_code}
 
 
-class Declined(Frozen):
+class Declined(_Refusal):
     """The host cannot launch cells that it was thought to be able to, and goes on with others."""
 
     kind: Literal["declined"] = "declined"
     backend: Backend
-    reason: str
-    hint: str | None = None
-    exit_code: int = Unavailable.exit_code
-    """The exit code of the error, which tells an engine's from an image's."""
 
 
 class Noted(Frozen):
@@ -245,21 +244,9 @@ class Ended(Frozen):
 
 
 ToHost = FactsWanted | Order | Shared | Beat | Cancel
-ToDriver = (
-    Known
-    | Refused
-    | Declined
-    | Noted
-    | Building
-    | Launched
-    | Entered
-    | Visited
-    | Recorded
-    | Left
-    | Shared
-    | Beat
-    | Ended
-)
+_Answer = Known | Refused | Declined | Shared | Beat | Ended
+_Progress = Noted | Building | Launched | Entered | Visited | Recorded | Left
+ToDriver = _Answer | _Progress
 _OF_DRIVER: TypeAdapter[ToHost] = TypeAdapter(Annotated[ToHost, Field(discriminator="kind")])
 _OF_HOST: TypeAdapter[ToDriver] = TypeAdapter(Annotated[ToDriver, Field(discriminator="kind")])
 

@@ -1,7 +1,8 @@
 """Orders that hosts have: the unit, the conversation about it, and what has arrived of it."""
 
+import re
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -43,6 +44,7 @@ from runner.contract.rounds import RECORD_SUFFIX, output_names
 
 _HOSTS_OWN = ("graph", "reference", "honest", "process_spreads", "counted")
 """Fields of a job that its host fills."""
+_LOG = re.compile(r"(.*)\.(\d+)\.log", re.ASCII | re.DOTALL)
 
 
 class OrderArrivals:
@@ -65,7 +67,9 @@ class OrderArrivals:
         elif isinstance(message, Building):
             self._observer.image_step(message.line)
         elif isinstance(message, Launched):
-            self._begin(message.job)
+            self._keep_job(message.job)
+            self._job = message.job
+            self._observer.job_started(message.job)
         elif isinstance(message, Entered):
             cell = self._cell(message.cell_id) if message.cell_id else None
             self._observer.phase_began(message.phase, cell)
@@ -78,16 +82,11 @@ class OrderArrivals:
         elif isinstance(message, Left):
             self._keep(message.path, body)
 
-    def _begin(self, job: Job) -> None:
-        self._keep_job(job)
-        self._job = job
-        self._observer.job_started(job)
-
     def _keep_job(self, job: Job) -> None:
         """Write the job file, by which records are checked: the ordered job, as the host has it."""
         if any(self._cells.get(cell.id) != cell for cell in job.cells):
             raise DamagedFile(f"a launch that nobody ordered: {job.id} of run {job.run_id}")
-        ordered = self._folder.job(job.cells, job.provenance, job.round)
+        ordered = self._folder.run.job(job.cells, job.provenance, job.round)
         if job != ordered.model_copy(update={name: getattr(job, name) for name in _HOSTS_OWN}):
             raise DamagedFile(f"another launch than was ordered: {job.id} of run {job.run_id}")
         self._folder.job_files.write(job)
@@ -111,7 +110,13 @@ class OrderArrivals:
         known = output_names(self._cells.values(), rounds=0)
         jobs = {cell.job_id for cell in self._cells.values()}
         if folder == "logs" and len(names) == 1:
-            self._keep_log(names[0], jobs, body)
+            log = _LOG.fullmatch(names[0])
+            if log is None or log[1] not in jobs:
+                raise DamagedFile(f"a log that nobody asked for: {names[0]}")
+            # That of an earlier attempt on another host stays.
+            paths = (self._folder.path / "logs" / f"{log[1]}.{n}.log" for n in count(int(log[2])))
+            if len(body) <= TEXT_BYTES:
+                _write(next(path for path in paths if not path.exists()), body)
             return
         job_id, *rest = names or [""]
         is_output = folder == "records" and job_id in jobs and len(rest) == 1
@@ -119,18 +124,6 @@ class OrderArrivals:
             raise DamagedFile(f"a file that nobody asked for: {'/'.join(path)}")
         if len(body) <= known[rest[0]]:
             _write(self._folder.out(job_id) / rest[0], body)
-
-    def _keep_log(self, name: str, jobs: Collection[str], body: bytes) -> None:
-        job_id, _, attempt = name.removesuffix(".log").rpartition(".")
-        if job_id not in jobs or not attempt.isdecimal() or not name.endswith(".log"):
-            raise DamagedFile(f"a log that nobody asked for: {name}")
-        logs = self._folder.path / "logs"
-        numbers = count(int(attempt))
-        path = next(
-            path for number in numbers if not (path := logs / f"{job_id}.{number}.log").exists()
-        )
-        if len(body) <= TEXT_BYTES:
-            _write(path, body)
 
     def _cell(self, cell_id: str) -> Cell:
         if cell_id not in self._cells:

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from pydantic import TypeAdapter
 
-from orchestrator.fleet.messages import Shared, SharedFolder
+from orchestrator.fleet.messages import Shared
 from orchestrator.running.artifacts.cache import (
     graph_files,
     is_reference,
@@ -33,7 +33,6 @@ _SUFFIX = ".npz"
 _FILE_NAME: TypeAdapter[str] = TypeAdapter(FileName)
 _NAMES_BYTES = 64 << 10
 """Most bytes of the names in what is sent."""
-_FOLDERS: Mapping[SharedFolder, str] = {"references": REFERENCES_FOLDER, "graphs": GRAPHS_FOLDER}
 
 
 def artifacts_at_hand(results: Path) -> set[Shared]:
@@ -117,7 +116,7 @@ def keep_artifact(
 
 
 def _path(results: Path, shared: Shared) -> Path:
-    return results.joinpath(_FOLDERS[shared.folder], *shared.path)
+    return results.joinpath(shared.folder, *shared.path)
 
 
 def _unpack(content: bytes, folder: Path) -> None:

@@ -181,7 +181,7 @@ class SendingObserver:
         record = record.model_copy(update={"transport": self._transport})
         with suppress(BenchError):  # a full disk: the record goes as it is
             save_record(record, self.folder.file_of(cell).parent)
-        own = self.folder.job([cell], self.folder.nowhere) if record.status != "ok" else None
+        own = self.folder.run.job([cell], self.folder.nowhere) if record.status != "ok" else None
         content = self.folder.file_of(cell).read_bytes()
         self._wire.send(Recorded(cell_id=cell.id, job=own), content)
 

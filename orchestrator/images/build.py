@@ -73,10 +73,7 @@ def _lines(event: Mapping[str, Any]) -> list[str]:
 
 
 def build_steps(image: str, report: ReportLine, clock: _Clock = time.monotonic) -> ReportLine:
-    """Takes the lines of a build, and reports those of its steps with the time gone by.
-
-    `building cpu: step 3/18, pip install …, 12 s`
-    """
+    """Takes a build's lines and reports steps: `building cpu: step 3/18, pip install …, 12 s`."""
     began = clock()
 
     def take(line: str) -> None:
@@ -91,10 +88,7 @@ def build_steps(image: str, report: ReportLine, clock: _Clock = time.monotonic) 
 def watch_pull(
     image: str, events: Events, report: ReportLine, clock: _Clock = time.monotonic
 ) -> Iterator[Mapping[str, Any]]:
-    """The same events; reports now and then how much has come.
-
-    `pulling cpu: 210 MB of 640 MB, 12 s`
-    """
+    """The same events; reports now and then `pulling cpu: 210 MB of 640 MB, 12 s`."""
     began = reported = clock()
     fetched, sizes = dict[str, int](), dict[str, int]()
     for event in events:
@@ -132,10 +126,7 @@ def build_image(
     source: ImageSource,
     report: ReportLine,
 ) -> str:
-    """Build the image under its reference; its steps go to `report`, every line to a log file.
-
-    Returns its id, `sha256:…`, as the engine says it at the end of this build.
-    """
+    """Build the image, each line in a log file; returns its id as the engine says it."""
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
     base = _base(settings, name, source)

@@ -41,7 +41,6 @@ class BuiltImages:
         return build.get("source") if build.get("name") == name else None
 
     def holds(self, image_id: str) -> bool:
-        """True if an image with this id was built here, under whatever name."""
         return image_id in self._read()
 
     def add(self, name: str, image_id: str, source: str) -> None:

@@ -68,11 +68,10 @@ class LocalImages:
         self._built = BuiltImages(settings.built)
 
     def find(self, backend: Backend) -> Image | None:
-        """The backend's image, if the engine holds it and it calls itself ours."""
         return self._find(image_name(backend))
 
     def ensure(self, backend: Backend) -> Image:
-        """The backend's image: chosen by the user, else at hand and fresh, else pulled, else built.
+        """The backend's image: chosen by the user, else fresh and at hand, else pulled, else built.
 
         It is pulled if a release published one that was built from these very files.
         """
@@ -216,12 +215,10 @@ class LocalImages:
         ]
 
     def _fetch(self, name: str, reference: str, tag: str | None = None) -> None:
-        """Fetch what has that reference, or that tag or digest in a repository."""
         events = self._client.api.pull(reference, tag, stream=True, decode=True)
         follow(watch_pull(name, events, self._report), ignore)
 
     def _in_registry(self, name: str, action: str) -> str:
-        """The image's name in the registry that it is on its way to or from."""
         if not self._settings.registry:
             raise ImageError(
                 f"image {name}: no registry is configured that it could be {action}",
@@ -240,7 +237,6 @@ class LocalImages:
         return self._verified(self._judge(image, image.digest))
 
     def _inspect(self, reference: str) -> Mapping[str, Any] | None:
-        """The engine's word on an image; None if it holds none by that name."""
         with engine_errors(f"{reference}: the engine went away"):
             try:
                 inspected: Mapping[str, Any] = self._client.images.get(reference).attrs

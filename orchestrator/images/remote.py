@@ -57,15 +57,6 @@ class _Manifest(BaseModel):
 
 
 @dataclass(frozen=True)
-class _Document:
-    """A manifest as a registry sent it."""
-
-    digest: str
-    media_type: str
-    content: bytes
-
-
-@dataclass(frozen=True)
 class _Answer:
     """One answer of a registry."""
 
@@ -74,6 +65,10 @@ class _Answer:
     challenge: str
     """Its demand for credentials, if it refused."""
     content: bytes
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
 
 class Registry:
@@ -100,7 +95,7 @@ class Registry:
                 hint="see that the registry's name is right and can be reached from here",
             ) from error
 
-    def _platforms(self, document: _Document) -> Iterator[tuple[str, PlatformImage]]:
+    def _platforms(self, document: _Answer) -> Iterator[tuple[str, PlatformImage]]:
         if document.media_type not in _INDEXES:
             manifest = _Manifest.model_validate_json(document.content)
             config = self._get(f"blobs/{manifest.config.digest}").content
@@ -108,22 +103,16 @@ class Registry:
             return
         for entry in _Index.model_validate_json(document.content).manifests:
             if entry.platform and entry.platform.os != "unknown":  # as attestations are
-                image = self._require(entry.digest)
+                image = self._fetch(entry.digest)
+                if image is None or image.digest != entry.digest:
+                    name = f"{self._repository}@{entry.digest}"
+                    raise ImageError(f"{name}: the registry has something else there")
                 manifest = _Manifest.model_validate_json(image.content)
                 yield str(entry.platform), _platform_image(image, manifest)
 
-    def _require(self, digest: str) -> _Document:
-        document = self._fetch(digest)
-        if document is None or document.digest != digest:
-            raise ImageError(f"{self._repository}@{digest}: the registry has something else there")
-        return document
-
-    def _fetch(self, reference: str) -> _Document | None:
+    def _fetch(self, reference: str) -> _Answer | None:
         answer = self._get(f"manifests/{reference}", accept=", ".join((*_INDEXES, *_MANIFESTS)))
-        if answer.status == requests.codes.not_found:
-            return None
-        digest = f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
-        return _Document(digest, answer.media_type, answer.content)
+        return None if answer.status == requests.codes.not_found else answer
 
     def _get(self, path: str, accept: str = "*/*") -> _Answer:
         host = _DOCKER_HUB.get(self._host, self._host)
@@ -151,7 +140,6 @@ class Registry:
         return _Answer(answer.status_code, media_type, challenge, content)
 
     def _authorize(self, challenge: str) -> None:
-        """Take a token, or the credentials themselves, for what is fetched from now on."""
         self._authorized = True
         known: Mapping[str, Any] = load_config().resolve_authconfig(self._host) or {}
         user, password = known.get("Username"), known.get("Password")
@@ -172,7 +160,7 @@ class Registry:
         self._session.headers["Authorization"] = f"Bearer {token}"
 
 
-def _platform_image(document: _Document, manifest: _Manifest) -> PlatformImage:
+def _platform_image(document: _Answer, manifest: _Manifest) -> PlatformImage:
     size = manifest.config.size + sum(layer.size for layer in manifest.layers)
     return PlatformImage(manifest=document.digest, config=manifest.config.digest, bytes=size)
 

@@ -94,7 +94,6 @@ class ImageSettings:
         return find_source(name, self.folders, self.site_hashes)
 
     def published(self, name: str) -> "ReleasedImage | None":
-        """This version's image as it was published, if it was."""
         release = self.lock.get(self.version)
         return release.images.get(name) if release else None
 
@@ -105,7 +104,6 @@ class ImageSettings:
 
 
 def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
-    """The hashes of the wheels that a site allows; empty if it names no file of them."""
     if not (name := environment.get(HASHES_VARIABLE)):
         return b""
     hint = f"{HASHES_VARIABLE} names a file of lines `name==version --hash=sha256:…`"

@@ -55,7 +55,6 @@ class ImageSource:
         return f"{base}@{digest}" if digest else None
 
     def context(self) -> io.BytesIO:
-        """The build context as a tar file, the same for the same files."""
         contents = {name: path.read_bytes() for name, path in self.files.items()}
         if self.site_hashes:
             contents[f"{self.folder}/{SITE_HASHES}"] = self.site_hashes
@@ -66,7 +65,6 @@ class ImageSource:
         return f"{self.folder}/Dockerfile"
 
     def _text(self, name: str) -> str:
-        """The text of one of the files; empty if there is none by that name."""
         return self.files[name].read_text("utf-8") if name in self.files else ""
 
 

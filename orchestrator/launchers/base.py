@@ -35,10 +35,7 @@ class Task:
     """The folder of prepared graphs; the runner only reads it."""
 
     def staged(self) -> Mapping[str, Path]:
-        """The files and folders that the runner is given, by the option that names each.
-
-        Unavailable if the model's own weights are gone, or are not those that were planned.
-        """
+        """The files and folders that the runner is given, by the option that names each."""
         places = {
             "--job": self.job_file,
             OUT: self.out,
@@ -67,15 +64,12 @@ class TaskExecution(Protocol):
     @property
     def lines(self) -> Queue[str | None]:
         """The runner's stdout, line by line; None after the last line."""
-        ...
 
     def kill(self) -> None:
         """End the runner and all its children at once; harmless when it has ended."""
-        ...
 
     def wait(self) -> Exit:
         """Block until it has ended, or until EngineUnavailable says that nobody will know."""
-        ...
 
 
 class Launcher(Protocol):
@@ -91,28 +85,20 @@ class Launcher(Protocol):
     @classmethod
     def can_reach(cls, backend: Backend) -> bool:
         """True if it can give a job the backend's device, on a machine that has one."""
-        ...
 
     def reserve(
         self, devices: frozenset[str], holder: str, waiting: Waiting
     ) -> AbstractContextManager[None]:
         """Reserve these devices for one holder; wait until other holders release them."""
-        ...
 
     def prepare(self, backend: Backend) -> Provenance:
         """Make sure that jobs of this backend can be launched; returns their environment."""
-        ...
 
     def launch(self, task: Task) -> AbstractContextManager[TaskExecution]:
         """Start the runner. Leaving the context leaves nothing behind: no process, no container."""
-        ...
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Remove what crashed orchestrators left on these devices; returns how many things.
-
-        Call it with the devices reserved: then whatever is there has no owner.
-        """
-        ...
+        """Remove what crashed orchestrators left on these devices, which are reserved; count it."""
 
 
 class LocalLauncher:

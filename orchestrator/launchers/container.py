@@ -59,15 +59,15 @@ class EngineFacts:
 
 
 def command(task: Task) -> list[str]:
-    staged = task.staged().items()
-    return [word for option, path in staged for word in (option, _inside(option, path))]
+    words = []
+    for option, path in task.staged().items():
+        inside = path.resolve().relative_to(_shown(option, path))
+        words += [option, str(PurePosixPath(TARGETS[option]) / inside)]
+    return words
 
 
 def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of ours that a container gets: those the user named, and the chosen device.
-
-    The device not where the engine shows it that one alone, whose index is then another.
-    """
+    """The variables that the user named, and the chosen device if the engine shows others too."""
     inherited = inherited_variables(task.job, ours)
     if CATALOGUE[task.backend].device.nvidia or not ours.get(DEVICE_VARIABLE):
         return inherited
@@ -109,7 +109,7 @@ def device_options(
     chooses one NVIDIA GPU.
     """
     groups_of = node_groups or host_node_groups
-    optional = [node for node in request.optional_nodes if groups_of(node) is not None]
+    optional = (node for node in request.optional_nodes if groups_of(node) is not None)
     nodes = [*request.nodes, *optional]
     options: dict[str, Any] = {}
     if request.nvidia:
@@ -117,8 +117,7 @@ def device_options(
         options["device_requests"] = [{**gpus, "Capabilities": [["gpu"]]}]
     if nodes:
         options["devices"] = [f"{node}:{node}:rwm" for node in nodes]
-    groups = frozenset[int]().union(*(groups_of(node) or () for node in nodes))
-    if groups:
+    if groups := frozenset[int]().union(*(groups_of(node) or () for node in nodes)):
         options["group_add"] = [str(group) for group in sorted(groups)]
     return options
 
@@ -134,7 +133,6 @@ def host_node_groups(node: str) -> frozenset[int] | None:
 
 
 def labels(task: Task, host: str) -> dict[str, str]:
-    """The labels by which a container's owner is known after a crash."""
     return {
         RUN_LABEL: task.job.run_id,
         JOB_LABEL: task.job.id,
@@ -166,13 +164,11 @@ def is_orphan(container_labels: Mapping[str, str]) -> bool:
 
 
 def container_name(task: Task) -> str:
-    """A readable name that no other launch has."""
     readable = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{task.job.run_id}-{task.job.id}")
     return f"accelmatrix-{readable}-{uuid.uuid4().hex[:8]}"
 
 
 def machine_id_hash(machine_id: Path = MACHINE_ID) -> str:
-    """An id of this machine, which other machines that use the same engine don't share."""
     try:
         identity = machine_id.read_text("utf-8").strip()
     except OSError:
@@ -213,19 +209,9 @@ def _shown(option: str, path: Path) -> Path:
     return repository_of(path) if option == "--weights" else path.resolve()
 
 
-def _inside(option: str, path: Path) -> str:
-    """The path inside the container."""
-    return str(PurePosixPath(TARGETS[option]) / path.resolve().relative_to(_shown(option, path)))
-
-
 def _mounts(task: Task) -> list[dict[str, Any]]:
     return [
-        {
-            "Type": "bind",
-            "Source": str(source),
-            "Target": target,
-            "ReadOnly": target != TARGETS[OUT],
-        }
+        {"Type": "bind", "Source": str(source), "Target": target, "ReadOnly": option != OUT}
         for option, path in task.staged().items()
         for source, target in _sources(option, path, task)
     ]
@@ -233,21 +219,10 @@ def _mounts(task: Task) -> list[dict[str, Any]]:
 
 def _sources(option: str, path: Path, task: Task) -> list[tuple[Path, str]]:
     """The sources and targets of a path's mounts: of artifacts those of the job itself alone."""
-    names = _own_artifacts(option, task)
-    if names is None:
+    keys = {"--references": task.job.reference, "--graphs": task.job.graph}
+    if option not in keys:
         return [(_shown(option, path), TARGETS[option])]
+    suffixes = (".npz", FAILED_SUFFIX) if option == "--references" else ("",)
+    names = [f"{keys[option]}{suffix}" for suffix in suffixes if keys[option]]
     own = [(path.resolve() / name, f"{TARGETS[option]}/{name}") for name in names]
-    return [(source, target) for source, target in own if _is_own(source)]
-
-
-def _own_artifacts(option: str, task: Task) -> list[str] | None:
-    """The job's names in a folder of artifacts; None for other paths."""
-    key = {"--references": task.job.reference, "--graphs": task.job.graph}
-    if option not in key:
-        return None
-    suffixes = [".npz", FAILED_SUFFIX] if option == "--references" else [""]
-    return [f"{key[option]}{suffix}" for suffix in suffixes if key[option]]
-
-
-def _is_own(path: Path) -> bool:
-    return path.exists() and not path.is_symlink()
+    return [pair for pair in own if pair[0].exists() and not pair[0].is_symlink()]

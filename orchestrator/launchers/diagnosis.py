@@ -54,7 +54,17 @@ class Diagnosis:
 
     def data(self) -> dict[str, Any]:
         """The diagnosis as `doctor --json` prints it."""
-        return asdict(self) | {"checks": [_check_data(check) for check in self.checks]}
+        checks = [
+            {
+                "what": check.kind,
+                "ok": check.ok,
+                "found": check.message,
+                "remedy": check.remedy,
+                "needed": check.needed,
+            }
+            for check in self.checks
+        ]
+        return asdict(self) | {"checks": checks}
 
 
 ListImages = Callable[[], Sequence[ImageStatus]]
@@ -69,8 +79,12 @@ def diagnose(
 ) -> list[Diagnosis]:
     """Look at every backend by each launcher that could reach its device."""
     machine = host or ThisHost()
-    needs_images = any(launcher.needs_images for launcher in launchers)
-    images = _images_or_error(list_images or _local_images) if needs_images else ()
+    images: Sequence[ImageStatus] | BenchError = ()
+    if any(launcher.needs_images for launcher in launchers):
+        try:
+            images = (list_images or _local_images)()
+        except BenchError as error:
+            images = error
     return [
         _diagnosis(backend, launcher, machine, images, catalogue)
         for backend in real_backends()
@@ -100,13 +114,6 @@ def _local_images() -> Sequence[ImageStatus]:
         return LocalImages(client, ImageSettings.from_environment()).list()
     finally:
         client.close()
-
-
-def _images_or_error(list_images: ListImages) -> Sequence[ImageStatus] | BenchError:
-    try:
-        return list_images()
-    except BenchError as error:
-        return error
 
 
 def _diagnosis(
@@ -179,13 +186,9 @@ def _packages(
         yield Need("library", ok=False, message=error_text(error), remedy=remedy)
     else:
         yield Need("library", ok=True, message="its runtime is installed beside the orchestrator")
-    if GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):
-        yield from _missing_exporter(host, catalogue)
-
-
-def _missing_exporter(host: ThisHost, catalogue: Mapping[Backend, BackendSpec]) -> Iterator[Need]:
-    """Packages that a backend lacks if none of its runtimes can do without prepared graphs."""
-    try:
+    if not GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):
+        return
+    try:  # none of its runtimes can do without prepared graphs
         require_stack("cpu", catalogue, host.system)
     except BenchError as error:
         message = f"its graphs are exported with the stack of backend cpu: {error_text(error)}"
@@ -197,13 +200,3 @@ def _probe(spec: BackendSpec, host: ThisHost, *, in_container: bool) -> Iterator
         yield from spec.probe(host, in_container=in_container) if spec.probe else ()
     except BenchError:
         return  # there is no engine, as another check says
-
-
-def _check_data(check: Need) -> dict[str, Any]:
-    return {
-        "what": check.kind,
-        "ok": check.ok,
-        "found": check.message,
-        "remedy": check.remedy,
-        "needed": check.needed,
-    }

@@ -51,7 +51,6 @@ class ImageProvider(Protocol):
 
     def ensure(self, backend: Backend) -> Image:
         """The backend's image, which the engine holds."""
-        ...
 
 
 class DockerLauncher(LocalLauncher):
@@ -115,19 +114,11 @@ class DockerLauncher(LocalLauncher):
             execution = DockerExecution(self._client, name)
             self._client.api.start(name)
         except ImageNotFound as error:
-            raise ImageError(
-                reason(
-                    "job_image_refused",
-                    job=task.job.id,
-                    backend=task.backend,
-                    error=engine_message(error),
-                )
-            ) from error
+            facts = {"backend": task.backend, "error": engine_message(error)}
+            raise ImageError(reason("job_image_refused", job=task.job.id, **facts)) from error
         except APIError as error:
-            message = engine_message(error)
-            raise Unavailable(
-                reason("container_refused", backend=task.backend, error=message)
-            ) from error
+            facts = {"backend": task.backend, "error": engine_message(error)}
+            raise Unavailable(reason("container_refused", **facts)) from error
         return execution
 
     def _create(self, name: str, task: Task, engine: EngineFacts) -> None:

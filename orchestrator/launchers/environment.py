@@ -9,7 +9,6 @@ from runner.contract.errors import UsageError, closest
 from runner.contract.host import SYSTEM, place_job, read_topology
 from runner.contract.job import DEVICE_VARIABLE, Job
 from runner.contract.processes import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
-from runner.contract.web import BrowserChoice
 
 
 def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:
@@ -51,7 +50,6 @@ _ARTIFACTS = ("reference", "prepare", "count")
 
 
 def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables of ours that the user named for this job."""
     names: Iterable[str] = () if job.purpose in _ARTIFACTS else job.inherit_environ
     return {name: ours[name] for name in names if name in ours}
 
@@ -63,10 +61,6 @@ def process_environment(job: Job, ours: Mapping[str, str] = os.environ) -> dict[
     hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
     browser = job.browser.variables(ours) if job.browser else {}
     return {**passed, **hub, **inherited_variables(job, ours), **browser, **OWN_PYTHON}
-
-
-def chosen_browser(ours: Mapping[str, str] = os.environ) -> BrowserChoice | None:
-    return BrowserChoice.of(ours)
 
 
 def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ UNPRIVILEGED = 61_100
 """User and group of jobs that root launches: above the ids that systems give to people (up to
 60,000) and below those that systemd gives to services (from 61,184), so that no file of this
 machine and no other process is this user's."""
-_HOST_IDS = "host"
 
 
 @dataclass(frozen=True)
@@ -56,28 +55,24 @@ def job_user(info: Mapping[str, Any], uid: int, gid: int) -> JobUser:
     engine, and all other ids to ones that own nothing here. An engine that maps ids although it is
     root's is told not to for our containers.
     """
-    options = {_name(option) for option in info.get("SecurityOptions") or ()}
+    # e.g. `name=userns`, or `name=seccomp,profile=default`
+    options = {
+        str(option).partition(",")[0].removeprefix("name=")
+        for option in info.get("SecurityOptions") or ()
+    }
     if "rootless" in options or info.get("Rootless") is True:
         if uid == 0:
             raise Unavailable(reason("engine_rootless"))
         return JobUser(0, 0)
-    userns_mode = _HOST_IDS if "userns" in options else None
+    userns_mode = "host" if "userns" in options else None
     if uid == 0:
         return JobUser(UNPRIVILEGED, UNPRIVILEGED, userns_mode, is_lent_output=True)
     return JobUser(uid, gid, userns_mode)
 
 
-def _name(option: str) -> str:
-    """`userns` of `name=userns`, or of `name=seccomp,profile=default` the first part."""
-    return str(option).partition(",")[0].removeprefix("name=")
-
-
 @contextmanager
 def lend_output(folder: Path, user: JobUser) -> Iterator[None]:
-    """Give the output folder to the job's user, and take it back in the end.
-
-    What comes back sets no user or group when it is executed.
-    """
+    """Give the output folder to the job's user, and take it back in the end."""
     if not user.is_lent_output:
         yield
         return
@@ -107,10 +102,7 @@ def let_read(path: Path) -> None:
 
 
 def require_readable(folder: Path, root: Path, user: JobUser) -> None:
-    """Refuse a folder of which the job's user cannot read a file, which may be a link.
-
-    The container sees what is below `root`.
-    """
+    """Refuse a folder below `root`, which the container sees, whose files the job cannot read."""
     if not user.is_lent_output:
         return
     for file in (folder, *folder.iterdir()):

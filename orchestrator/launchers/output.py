@@ -114,7 +114,6 @@ class JobOutput:
         self._wait(self._paces[1], len(chunk) / BYTES_PER_S)
 
     def end(self) -> None:
-        """Queue what is left, and None."""
         for line in self._splitter.rest():
             self._put(line)
         self.lines.put(None)

@@ -23,7 +23,7 @@ from orchestrator.launchers.environment import cpus_of_process, process_environm
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
-from runner.contract.job import Job, Limits, Provenance
+from runner.contract.job import Job, Provenance
 from runner.contract.processes import oom_kills
 
 _PREFIX = "accelmatrix-job-"
@@ -40,18 +40,14 @@ def scratch_folder() -> Iterator[Path]:
         remove_scratch(folder)
 
 
-def remove_orphaned_scratch() -> int:
-    """Remove the folders of this user's orchestrators that are gone; returns how many."""
-    folders = Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")
-    orphans = [folder for folder in folders if _is_orphan(folder)]
-    for folder in orphans:
-        remove_scratch(folder)
-    return len(orphans)
-
-
 def remove_scratch(folder: Path) -> None:
-    """End the programs that have a profile in the folder, then remove it."""
-    leaders = [process for process in psutil.process_iter(["cmdline"]) if _uses(process, folder)]
+    """End the browsers, which lead groups of their own, that have a profile there; remove it."""
+    profile = f"--user-data-dir={folder}{os.sep}"
+    leaders = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(word.startswith(profile) for word in process.info["cmdline"] or ())
+    ]
     for leader in leaders:
         with suppress(ProcessLookupError):
             os.killpg(leader.pid, signal.SIGKILL)
@@ -59,14 +55,7 @@ def remove_scratch(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _uses(process: psutil.Process, folder: Path) -> bool:
-    """True for a browser's first process, which leads the group of the others."""
-    words = process.info["cmdline"] or []
-    return any(word.startswith(f"--user-data-dir={folder}{os.sep}") for word in words)
-
-
 def _is_orphan(folder: Path) -> bool:
-    """True if it is this user's, and who made it lives no more."""
     owner = folder.name.removeprefix(_PREFIX).rpartition("-")[0]
     if owner == owner_id(os.getpid()):
         return False
@@ -97,16 +86,14 @@ class ProcessLauncher(LocalLauncher):
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
-        """Start the runner in a session of its own, so that Ctrl-C reaches us alone.
-
-        Where it starts programs in sessions of their own, they end with the launch as well.
-        """
+        """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
         environment = process_environment(task.job)
         with ExitStack() as exits:
             if task.job.cells[0].runtime in IN_CHILDREN:
                 environment["TMPDIR"] = str(exits.enter_context(scratch_folder()))
+            paths = [word for option, path in task.staged().items() for word in (option, str(path))]
             process = subprocess.Popen(
-                [self._python, "-P", "-m", "runner", *_arguments(task)],
+                [self._python, "-P", "-m", "runner", *paths, "--die-with-parent"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -124,7 +111,11 @@ class ProcessLauncher(LocalLauncher):
     def clean(self, devices: frozenset[str]) -> int:
         """Remove scratch folders with their users: a runner ends itself when we are gone."""
         del devices
-        return remove_orphaned_scratch()
+        folders = Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")
+        orphans = [folder for folder in folders if _is_orphan(folder)]
+        for folder in orphans:
+            remove_scratch(folder)
+        return len(orphans)
 
 
 class ProcessExecution:
@@ -136,12 +127,16 @@ class ProcessExecution:
         self._ended = threading.Event()
         self._over_limit = False
         self._oom_kills_before = oom_kills()
-        self._pin(cpus_of_process(job))
+        if cpus := cpus_of_process(job):
+            with suppress(OSError):  # it has ended already
+                os.sched_setaffinity(process.pid, cpus)
         self._readers = [
             _start(_read, process.stdout, self._output.take_stdout),
             _start(_read, process.stderr, self._output.take_stderr),
         ]
-        self._watcher = _start(self._watch, _allowed_bytes(job.limits))
+        all_bytes = psutil.virtual_memory().total
+        limit_bytes = job.limits.memory_bytes or default_memory_bytes(all_bytes)
+        self._watcher = _start(self._watch, limit_bytes)
         self._reaper = _start(self._reap)
 
     @property
@@ -158,16 +153,12 @@ class ProcessExecution:
             thread.join(LAST_LINES_PATIENCE_S)
         if self._process.stdin is not None:
             self._process.stdin.close()
-        return Exit(code, self._ran_out_of_memory(code), self._output.log)
+        ran_out = self._over_limit or oom_kills() > self._oom_kills_before
+        return Exit(code, code == -signal.SIGKILL and ran_out, self._output.log)
 
     def _kill_group(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _pin(self, cpus: tuple[int, ...] | None) -> None:
-        if cpus:
-            with suppress(OSError):  # it has ended already
-                os.sched_setaffinity(self._process.pid, cpus)
 
     def _reap(self) -> None:
         """Once the runner has ended, end the children it left, which may hold its stdout.
@@ -190,10 +181,6 @@ class ProcessExecution:
             self._over_limit = True
             self.kill()
 
-    def _ran_out_of_memory(self, code: int) -> bool:
-        by_kernel = oom_kills() > self._oom_kills_before
-        return code == -signal.SIGKILL and (self._over_limit or by_kernel)
-
 
 def _start(target: Callable[..., None], *arguments: Any) -> threading.Thread:
     thread = threading.Thread(target=target, args=arguments, daemon=True)
@@ -202,30 +189,16 @@ def _start(target: Callable[..., None], *arguments: Any) -> threading.Thread:
 
 
 def _read(pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
-    """Read until everybody who can write has closed it, then close this end."""
     with pipe:
         while chunk := pipe.read(_CHUNK_BYTES):
             take(chunk)
 
 
-def _arguments(task: Task) -> list[str]:
-    paths = [word for option, path in task.staged().items() for word in (option, str(path))]
-    return [*paths, "--die-with-parent"]
-
-
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and of the children its first thread started.
-
-    The kernel lists those in one small file; to look through all processes for them would cost
-    the benchmark beside it more than 1 % of a core.
-    """
+    """Resident memory of a process and of its first thread's children, at a small cost."""
     total = psutil.Process(pid).memory_info().rss
     with suppress(OSError):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
             with suppress(psutil.NoSuchProcess):
                 total += psutil.Process(int(child)).memory_info().rss
     return int(total)
-
-
-def _allowed_bytes(limits: Limits) -> int:
-    return limits.memory_bytes or default_memory_bytes(psutil.virtual_memory().total)

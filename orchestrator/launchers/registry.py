@@ -88,7 +88,6 @@ def choose_launcher(requested: str, note: Note) -> LauncherName:
 
 
 def preview_launcher(requested: str) -> type[Launcher]:
-    """The launcher that `choose_launcher` will most likely take; it needs no engine."""
     if name := known_launcher(requested):
         return LAUNCHERS[name]
     return LAUNCHERS["docker" if _engine_answers() else "process"]
@@ -100,11 +99,7 @@ def make_launcher(
     pinned: Collection[Pinned] = (),
     chosen: Mapping[Backend, str] = NOTHING_CHOSEN,
 ) -> Launcher:
-    """The launcher of that name, which tells the steps of builds and pulls.
-
-    Containers execute in today's images, save in those that are pinned, or that the user chose by
-    their references.
-    """
+    """The launcher of that name, with today's images save for pinned or chosen ones."""
     if name == "process":
         return ProcessLauncher()
     from orchestrator.images.local_images import LocalImages

@@ -94,14 +94,12 @@ class FleetUse(Frozen):
 
     placement: FleetPlacement = "any"
     hosts: tuple[str, ...] = ()
-    """Globs of names; only these hosts measure. Empty for all."""
 
 
 class Matrix(Frozen):
     """A matrix with its models, measurement and limits resolved."""
 
     source: str
-    """The name of the file in errors, as the user wrote it."""
     axes: Lists
     """The lists that the matrix names, its model sets and files written out."""
     backend_axes: dict[Backend, Lists]
@@ -113,11 +111,9 @@ class Matrix(Frozen):
     limits: dict[Backend, Limits]
     fleet: FleetUse = FleetUse()
     notes: tuple[str, ...] = ()
-    """A sentence for each hub id and folder: what it was taken for."""
 
     @property
     def size(self) -> int:
-        """The number of original combinations, before `exclude` and `include`."""
         return sum(prod(map(len, lists.values())) for lists in self.products())
 
     def products(self) -> list[Lists]:
@@ -144,7 +140,6 @@ def matrix_source(path: Path, overrides: Sequence[str] = ()) -> Source:
 
 
 def resolve(source: Source) -> Matrix:
-    """The matrix that a document describes."""
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], source.hint)
     names, problems = known_names(source)
@@ -206,7 +201,6 @@ def _field(key: str) -> str:
 
 
 def _contradictions(file: MatrixDocument) -> Iterator[Problem]:
-    """The places where more is asked for than is allowed."""
     tables: dict[Location, tuple[MeasureTable, Measure]] = {
         ("backends", name, "measure"): (table["measure"], measure_of(file, name))
         for name, table in file.backends.items()

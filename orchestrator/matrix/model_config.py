@@ -22,8 +22,8 @@ from orchestrator.matrix.signatures import (
     forward_of,
     whole_number,
 )
-from orchestrator.system.problems import not_one_of, quote
-from runner.contract.errors import SkipEntry, UsageError
+from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry, UsageError, refuse_unknown
 from runner.contract.models import Family, Modality
 from runner.contract.models.catalogue import CONFIG_FILE
 
@@ -109,7 +109,6 @@ def implied(config: Config, given: Config) -> Config:
 
 
 def _modality_of(config: Config) -> Modality:
-    """The content of a sample, by the sizes that the configuration names."""
     for modality, keys in _CONTENTS.items():
         if any(config.get(key) is not None for key in keys):
             return modality
@@ -208,12 +207,10 @@ def family_word(value: object) -> object:
 
 
 def require_family(name: str) -> Family:
-    """The family that an option names."""
     return _required("--family", get_args(Family), name, family_word(name))
 
 
 def require_modality(name: str) -> Modality:
-    """The content that an option names."""
     return _required("--modality", get_args(Modality), name, name)
 
 
@@ -221,4 +218,4 @@ def _required(option: str, known: tuple[_Name, ...], name: str, word: object) ->
     for value in known:
         if value == word:
             return value
-    raise UsageError(f"{option}: {not_one_of(name, known)}")
+    raise UsageError(f"{option}: {refuse_unknown(name, known)}")

@@ -58,11 +58,9 @@ class _Ladder:
     task: str
     architecture: str
     config: Config
-    """The values that all sizes share."""
     dimensions: tuple[str, ...]
     """The configuration keys that differ between sizes."""
     sizes: Mapping[str, tuple[int, ...]]
-    """Their values, size by size."""
     longest: str | None
     """The configuration key that limits the sequence length."""
     signature: Signature
@@ -136,24 +134,17 @@ class _Described(Frozen):
     """The name used in matrices and cell ids; none that the catalogue has."""
     family: Annotated[Family, BeforeValidator(family_word)] | None = None
     modality: Modality | None = None
-    """The content of a sample."""
     weights: Weights | None = None
     """The origin of the parameters: drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
     task: str | None = None
-    """The task in Hugging Face's words."""
     architecture: str | None = None
-    """The transformers class that builds the model."""
     inputs: tuple[TensorSpec, ...] | None = None
-    """The tensors of one query."""
     forward: dict[str, bool] | None = None
-    """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """The tensor that training compares the outputs with."""
     encoder_decoder: bool | None = None
     max_sequence_length: PositiveInt | None = None
-    """Most tokens a sample may have."""
     image_size: AxisRange | None = None
     """Height and width that images may have, pixels."""
     audio_seconds: AxisRange | None = None
@@ -163,22 +154,18 @@ class CustomModel(_Described):
     """An entry with random weights: of a published size, else of its own `config`."""
 
     size: str | None = Field(default=None, min_length=1)
-    """A published size such as `tiny` or `base`; any word if the rest is all here."""
 
 
 class FoundModel(_Described):
     """An entry with a folder, or a hub's id. What it leaves out comes from the files there."""
 
     path: str | None = None
-    """Folder of the model, relative to the file."""
     hub_id: str | None = None
     """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
-    """The hub's commit or branch."""
 
 
 def read_models(path: Path) -> dict[str, ModelSpec]:
-    """The custom models of a file, by name."""
     source = read_source(path, plain=True)
     if _is_origin_object(source.data):
         return _origin_models(source)
@@ -271,7 +258,6 @@ def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[st
 
 
 def _of_files(entry: FoundModel, folder: Path) -> Config:
-    """The model of a folder, or of a hub whose config.json the entry repeats."""
     given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
     if (entry.path is None) == (entry.hub_id is None):
         raise SkipEntry("pretrained weights take a path or a hub_id, one of them", key="weights")
@@ -290,7 +276,6 @@ def _of_files(entry: FoundModel, folder: Path) -> Config:
 
 
 def _completed(custom: CustomModel) -> Config:
-    """The model of a published size, of a configuration, or of all that the entry says."""
     given = custom.model_dump(exclude_none=True, exclude={"size", "config"})
     family, modality = custom.family, custom.modality
     ladder = _LADDERS.get((family, modality)) if family and modality else None

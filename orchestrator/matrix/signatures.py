@@ -1,7 +1,8 @@
 """Signatures of models: the tensors of one query and of training, as their configuration has them.
 
 They are those of the catalogue's models, with the sizes of the configuration at hand. How many
-tokens an image in a prompt becomes is arithmetic of `runner.contract.models.sizes`, which reads the same keys; what it needs is checked here.
+tokens an image in a prompt becomes is arithmetic of `runner.contract.models.sizes`, which reads
+the same keys; what it needs is checked here.
 """
 
 import re
@@ -43,7 +44,6 @@ class Signature:
     labels: Mapping[str, Callable[[Config], Config]]
     """The tensor that training compares the outputs with, by the class that learns from it."""
     sizes: Callable[[Config], Config] = field(default=lambda _: {})
-    """Fields of the description that say which sizes the model takes."""
 
 
 def forward_of(architecture: str) -> dict[str, bool]:
@@ -115,11 +115,6 @@ def _any_image(config: Config) -> list[Config]:
     return [_tensor("pixel_values", "normal", channels, "image_size", "image_size")]
 
 
-def _masked_image(config: Config) -> list[Config]:
-    """An image of any size, and the part of it that is no padding: all."""
-    return [*_any_image(config), _tensor("pixel_mask", "ones", "image_size", "image_size")]
-
-
 def _boxes(config: Config) -> Config:
     """Three objects in each image."""
     return _tensor("labels", "boxes", 3, high=_classes(config))
@@ -167,24 +162,10 @@ def _spectrogram_sizes(config: Config) -> Config:
     return {"fixed": {"audio_seconds": frames // _FRAMES_PER_SECOND}, "max_new_tokens": places - 1}
 
 
-def _wave(_: Config) -> list[Config]:
-    samples = [_SAMPLES_PER_SECOND, "audio_seconds"]
-    return [{"name": "input_values", "kind": "normal", "shape": ["batch_size", samples]}]
-
-
-def _letter_labels(config: Config) -> Config:
-    """Letters without the first, which stands for none."""
-    return _written_labels(config) | {"low": 1}
-
-
 def _prompt(config: Config) -> list[Config]:
     """The tokens of a prompt around those of its image, and the mask that shows all of them."""
     ids = _tensor("input_ids", "prompt_ids", "prompt_length", high=_text_tokens(config))
     return [ids, _tensor("attention_mask", "ones", "prompt_length")]
-
-
-def _prompt_labels(config: Config) -> Config:
-    return _tensor("labels", "prompt_labels", "prompt_length", high=_text_tokens(config))
 
 
 def _text_tokens(config: Config) -> int:
@@ -282,8 +263,12 @@ ANY_IMAGE = Signature(
 )
 """Convolutional networks, which take images of any size."""
 MASKED_IMAGE = Signature(
-    _masked_image,
-    {"AutoModelForObjectDetection": _boxes},
+    lambda config: [*_any_image(config), _tensor("pixel_mask", "ones", "image_size", "image_size")],
+    {
+        "AutoModelForObjectDetection": lambda config: _tensor(
+            "labels", "boxes", 3, high=_classes(config)
+        )
+    },
     lambda _: {"image_size": {"default": 800, "least": 64, "multiple_of": 32}},
 )
 """Detectors that are told which part of an image is padding, as DETR is."""
@@ -293,11 +278,19 @@ SPECTROGRAM = Signature(
     _spectrogram, {"AutoModelForSpeechSeq2Seq": _written_labels}, _spectrogram_sizes
 )
 WAVE = Signature(
-    _wave,
-    {"AutoModelForCTC": _letter_labels, "AutoModelForAudioClassification": _class_labels},
+    lambda _: [_tensor("input_values", "normal", [_SAMPLES_PER_SECOND, "audio_seconds"])],
+    {
+        # Letters without the first, which stands for none.
+        "AutoModelForCTC": lambda config: _written_labels(config) | {"low": 1},
+        "AutoModelForAudioClassification": _class_labels,
+    },
     lambda _: {"audio_seconds": {"default": 5}},
 )
-_LABELS = {"AutoModelForImageTextToText": _prompt_labels}
+_LABELS: Mapping[str, Callable[[Config], Config]] = {
+    "AutoModelForImageTextToText": lambda config: _tensor(
+        "labels", "prompt_labels", "prompt_length", high=_text_tokens(config)
+    )
+}
 PATCHES = Signature(_patches, _LABELS, _patch_sizes)
 """Qwen-VL."""
 CROPS = Signature(_crops, _LABELS, _crop_sizes)

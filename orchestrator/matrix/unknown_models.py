@@ -81,17 +81,13 @@ def _no_folder(name: str, base: Path) -> str:
         if path.exists():
             return f"{quote(name)} is a file: name its folder, which holds {CONFIG_FILE}"
     above, slash, last = name.rstrip("/").rpartition("/")
-    near = closest(last, _neighbours(path.parent))
+    folders: list[str] = []
+    with suppress(OSError):
+        beside = (entry.name for entry in path.parent.iterdir() if entry.is_dir())
+        folders += islice(beside, _MOST_NEIGHBOURS)
+    near = closest(last, folders)
     guess = f"; did you mean {above}{slash}{near[0]}?" if near else ""
     return f"{quote(name)} is not a folder (looked in {path.parent.absolute()}){guess}"
-
-
-def _neighbours(folder: Path) -> list[str]:
-    try:
-        entries = (path.name for path in folder.iterdir() if path.is_dir())
-        return list(islice(entries, _MOST_NEIGHBOURS))
-    except OSError:
-        return []
 
 
 def _of_class(name: str) -> list[str]:

@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from analysis.results.synonyms import counsel, meaning
-from orchestrator.system.problems import not_one_of, quote
+from orchestrator.system.problems import quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
+from runner.contract.errors import refuse_unknown
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 LARGEST = 1_000_000
@@ -35,11 +36,11 @@ def _choice(allowed: Sequence[str], axis: Axis | None = None) -> BeforeValidator
 def _refusal(value: object, offered: Sequence[str], axis: Axis | None) -> str:
     """The sentence that refuses a value, and names the one that is meant by it."""
     if axis is None or not isinstance(value, str):
-        return not_one_of(value, offered)
+        return refuse_unknown(value, offered)
     meant, advice = meaning(axis, value), counsel(axis, value, in_file=True)
     if meant != value:
         return f"{quote(value)} is unknown; did you mean {meant}? ({', '.join(offered)})"
-    return advice or not_one_of(value, offered)
+    return advice or refuse_unknown(value, offered)
 
 
 def _enum(allowed: Sequence[str]) -> WithJsonSchema:
@@ -95,7 +96,6 @@ BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
 
 
 def value_type(axis: Axis) -> Any:
-    """The type of one value on the axis, as the matrix file checks it."""
     if axis.kind == "choice":
         return Annotated[str, _choice(axis.choices, axis), _enum(axis.choices)]
     types = {

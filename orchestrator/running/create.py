@@ -11,7 +11,6 @@ from pathlib import Path
 
 import runner
 from orchestrator.backends.machine import this_host
-from orchestrator.launchers.environment import chosen_browser
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
@@ -25,6 +24,7 @@ from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
 from runner.contract.cell import Purpose
 from runner.contract.errors import NothingToDo, StoreError, UsageError
+from runner.contract.web import BrowserChoice
 
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
@@ -82,7 +82,7 @@ def new_run_file(
         **dict(source),
         options=replace(options.alone(), seed=drawn, database=database, label=labels),
         purpose=purpose or options.purpose,
-        browser=chosen_browser(),
+        browser=BrowserChoice.of(os.environ),
         run_id=new_run_id(results),
         started_at=datetime.now(UTC),
         git_commit=own_commit(),

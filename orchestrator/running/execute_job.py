@@ -19,7 +19,7 @@ from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.trees import remove_entry
-from runner.contract.cell import Backend, Cell
+from runner.contract.cell import Backend
 from runner.contract.errors import (
     BenchError,
     DamagedFile,
@@ -34,7 +34,6 @@ from runner.contract.job import Job, Provenance
 from runner.contract.processes import last_line
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
-from runner.contract.rounds import round_path
 
 _POLL_S = 0.5
 
@@ -92,7 +91,8 @@ class Availability:
 def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> Iterator[None]:
     """Put back the records, and results of rounds, of the job's cells that this launch lacks."""
     others = [cell for cell in folder.jobs.get(job.id, ()) if cell not in set(job.cells)]
-    before = {path: _content(path) for cell in others for path in _results(folder, cell)}
+    results = ((folder.file_of(cell), *folder.rounds.paths(cell)) for cell in others)
+    before = {path: _content(path) for paths in results for path in paths}
     try:
         yield
     finally:
@@ -104,13 +104,6 @@ def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> It
                 if (content := before[path]) is not None:
                     write_atomic(path, content)
             note(f"{path.name}: was changed by a launch without its cell, and put back")
-
-
-def _results(folder: RunFolder, cell: Cell) -> Iterator[Path]:
-    record = folder.file_of(cell)
-    rounds = folder.run.plan.measure[cell.backend].most_rounds
-    yield record
-    yield from (round_path(record.parent, cell, number) for number in range(1, rounds + 1))
 
 
 def _content(path: Path) -> bytes | None:
@@ -134,20 +127,13 @@ class LaunchContext:
     clock: Callable[[], float] = time.monotonic
 
 
-@dataclass(frozen=True)
-class ArtifactFolders:
-    """Folders of what other jobs have made, which the runner only reads."""
-
-    references: Path | None = None
-    graphs: Path | None = None
-
-
 def execute_job(
-    job: Job, context: LaunchContext, artifacts: ArtifactFolders = ArtifactFolders()
+    job: Job, context: LaunchContext, references: Path | None = None, graphs: Path | None = None
 ) -> None:
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
-    Every launch leaves at least one cell less to visit, so this ends.
+    The folders have what other jobs have made, which the runner only reads. Every launch leaves at
+    least one cell less to visit, so this ends.
     """
     folder, observer = context.folder, context.observer
     job_ends = context.clock() + job_limit_s(job)
@@ -157,7 +143,9 @@ def execute_job(
         observer.job_started(rest)
         with keep_records(folder, rest, observer.note):
             try:
-                launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
+                paths = (folder.job_files.write(rest), folder.out(job.id), references, graphs)
+                task = Task(rest, job.cells[0].backend, *paths)
+                launch = launch_job(rest, task, context, job_ends)
             finally:
                 sweep_jobs(folder, [job.id], observer.note)
         pending = folder.due(pending, job.round, rest)
@@ -203,14 +191,3 @@ def _refuse_full_disk(launch: Launch, folder: RunFolder) -> None:
             f"{quote_runner(last_line(launch.exit.log)) or 'the disk is full'}",
             hint="free some space, then `orchestrator run --resume last`",
         )
-
-
-def _task(job: Job, folder: RunFolder, artifacts: ArtifactFolders) -> Task:
-    return Task(
-        job=job,
-        backend=job.cells[0].backend,
-        job_file=folder.job_files.write(job),
-        out=folder.out(job.id),
-        references=artifacts.references,
-        graphs=artifacts.graphs,
-    )

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_machine
@@ -13,12 +14,7 @@ from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
-from orchestrator.running.execute_job import (
-    ArtifactFolders,
-    Availability,
-    LaunchContext,
-    execute_job,
-)
+from orchestrator.running.execute_job import Availability, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
@@ -106,7 +102,6 @@ def drop_foreign_rounds(
 
 
 _FAILED_FAST = reason("failed_fast")
-_ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
 
@@ -121,7 +116,7 @@ class RunExecution:
         options: RunOptions,
         *,
         memory_bytes: int | None = None,
-        engine_grace_s: float = _ENGINE_GRACE_S,
+        engine_grace_s: float = 10.0,
     ) -> None:
         """The execution of what the folder has left.
 
@@ -145,12 +140,12 @@ class RunExecution:
         self._failed = False
         self._devices = devices_of(folder)
         self._context = LaunchContext(launcher, folder, observer)
-        version = folder.run.version
+        version, results = folder.run.version, folder.path.parent
         self._availability = Availability(launcher, earlier=version is not None)
-        self._references = References(self._context, self._availability, memory_bytes)
-        recorded = version.graphs if version else {}
-        self._graphs = Graphs(folder.path.parent, self._context, self._availability, recorded)
-        self._counts = WorkCounts(folder.path.parent, self._context, self._availability)
+        made_by = (self._context, self._availability)
+        self._references = References(*made_by, memory_bytes)
+        self._graphs = Graphs(results, *made_by, version.graphs if version else {})
+        self._counts = WorkCounts(results, *made_by)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
@@ -277,8 +272,8 @@ class RunExecution:
         while True:
             job = self._job(due, rounds)
             try:
-                job, artifacts = self._with_artifacts(job)
-                execute_job(job, self._context, artifacts)
+                job, references, graphs = self._with_artifacts(job)
+                execute_job(job, self._context, references, graphs)
             except EngineUnavailable as error:
                 self._outages += 1
                 if endured := self._outages <= _OUTAGES_ENDURED:
@@ -293,14 +288,14 @@ class RunExecution:
 
     def _job(self, due: DueLaunch, rounds: int | None = None) -> Job:
         provenance = self._availability.prepare(due.cells[0].backend)
-        return self.folder.job(due.cells, provenance, due.round, rounds)
+        return self.folder.run.job(due.cells, provenance, due.round, rounds)
 
-    def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
+    def _with_artifacts(self, job: Job) -> tuple[Job, Path | None, Path | None]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
         if self.folder.run.version is None and not self.earlier_images:
             job = self._counts.ensure(job)
-        return job, ArtifactFolders(references, graphs)
+        return job, references, graphs
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:

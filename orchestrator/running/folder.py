@@ -30,7 +30,6 @@ from orchestrator.running.record_files import (
     CompactedRecords,
     JobFiles,
     RoundFiles,
-    SetAside,
     aside_of,
     false_claim,
     set_aside,
@@ -58,7 +57,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.reasons import Reason, reason
+from runner.contract.reasons import reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
@@ -159,15 +158,6 @@ class RunFolder:
             jobs[cell.job_id].append(cell)
         return jobs
 
-    def job(
-        self,
-        cells: Sequence[Cell],
-        provenance: Provenance,
-        round_: int = 1,
-        rounds: int | None = None,
-    ) -> Job:
-        return self.run.job(cells, provenance, round_, rounds)
-
     def out(self, job_id: str) -> Path:
         path = self.records / job_id
         with translate_os_errors(path):
@@ -215,7 +205,7 @@ class RunFolder:
         The host's own verdict on a cell comes from no launch, and is never that all is well.
         """
         launched = self.job_files.launched(cell.job_id)
-        own = [self.job([cell], self.nowhere)] if record.status != "ok" else []
+        own = [self.run.job([cell], self.nowhere)] if record.status != "ok" else []
         return [*launched, *own] if launched else []
 
     def file_of(self, cell: Cell) -> Path:
@@ -263,10 +253,11 @@ class RunFolder:
             return str(error)
         return None
 
-    def set_aside(self, damaged: Iterable[Path]) -> SetAside:
+    def set_aside(self, damaged: Iterable[Path]) -> tuple[Mapping[Path, Path], Sequence[Path]]:
         """Rename those of these files that are this run's; cells without another are `lost`.
 
-        What cannot be renamed stays as it is.
+        Returns the new paths by the old ones, and the records of lost cells. What cannot be renamed
+        stays as it is.
         """
         named = {path.absolute() for path in damaged}
         compact = self._compact.set_aside(named)
@@ -277,17 +268,13 @@ class RunFolder:
                 moved[path] = aside
             if (compact or path in moved) and self.record_of(cell) is None:
                 where = moved.get(path) or next(iter(compact.values()))
+                outcome = Outcome.because("lost", reason("record_damaged", file=where.name))
+                # As old as the run, so that a verdict the database has already outweighs it.
+                when, job = self.run.started_at, self.run.job([cell], self.nowhere)
                 with suppress(StoreError):  # the merge reports the cells without a verdict
-                    self._save_lost(cell, reason("record_damaged", file=where.name))
+                    self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
                     lost.append(path)
-        return SetAside(moved, lost)
-
-    def _save_lost(self, cell: Cell, explanation: Reason) -> None:
-        job = self.job([cell], self.nowhere)
-        # As old as the run, so that a verdict the database has already outweighs it.
-        when = self.run.started_at
-        outcome = Outcome.because("lost", explanation)
-        self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
+        return moved, lost
 
     @property
     def nowhere(self) -> Provenance:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from orchestrator.launchers.base import Exit, TaskExecution
 from orchestrator.launchers.output import LINE_BYTES
@@ -92,9 +92,6 @@ def quote_runner(words: str) -> str:
 EventKind = Literal["phase", "recorded", "visited"]
 """A phase begins; a cell's record is in the output folder; a round's result of it is."""
 
-_PHASES: Mapping[object, Phase] = {phase: phase for phase in get_args(Phase)}
-_KINDS: Mapping[object, EventKind] = {kind: kind for kind in get_args(EventKind)}
-
 
 @dataclass(frozen=True)
 class ProgressEvent:
@@ -109,29 +106,21 @@ class ProgressEvent:
 
 def read_event(line: str, cells: Mapping[str, Cell]) -> ProgressEvent | None:
     """The event that the line tells about one of these cells; None for every other text."""
-    event = _fields(line)
-    kind = _KINDS.get(_text(event, "event"))
-    phase = _PHASES.get(_text(event, "phase"))
-    cell = cells.get(_text(event, "cell_id"))
-    if kind == "phase":
-        concerns_all = event.get("cell_id", "") is None
-        return ProgressEvent(kind, cell, phase) if phase and (cell or concerns_all) else None
-    return ProgressEvent(kind, cell) if kind and cell else None
-
-
-def _text(event: Mapping[str, Any], key: str) -> str:
-    value = event.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _fields(line: str) -> Mapping[str, Any]:
     if len(line) > LINE_BYTES:
-        return {}
+        return None
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
+        return None
+    if not isinstance(event, dict):
+        return None
+    kind, phase, name = (event.get(key) for key in ("event", "phase", "cell_id"))
+    cell = cells.get(name) if isinstance(name, str) else None
+    if kind == "phase":
+        concerns_all = "cell_id" in event and name is None
+        is_known = phase in get_args(Phase) and (cell is not None or concerns_all)
+        return ProgressEvent(kind, cell, phase) if is_known else None
+    return ProgressEvent(kind, cell) if kind in ("recorded", "visited") and cell else None
 
 
 _LOOKS = 3

@@ -1,4 +1,7 @@
-"""Limits of a launch: its deadline, and the quota of its output folder."""
+"""Limits of a launch: its deadline, which work moves and talking does not, and its quota.
+
+Files that are deleted while the job holds them open are not seen; they are gone with the job.
+"""
 
 import os
 import time
@@ -89,16 +92,11 @@ class OutputQuota:
     @classmethod
     def of(cls, job: Job) -> "OutputQuota":
         """The job's own limit, or one that follows from what such jobs write."""
-        files = _FILES + _FILES_OF_A_CELL * len(job.cells)
-        return cls(job.limits.output_bytes or _usual_bytes(job), files)
-
-
-def _usual_bytes(job: Job) -> int:
-    usual = max(_LEAST_BYTES, _BYTES_OF_A_CELL * len(job.cells))
-    if job.purpose != "prepare":
-        return usual
-    shapes = len(job.cells) + OWN_SHAPES
-    return usual + round(_BYTES_OF_A_PARAMETER * parameters_of(job.model)) * shapes
+        cells = len(job.cells)
+        usual = max(_LEAST_BYTES, _BYTES_OF_A_CELL * cells)
+        if job.purpose == "prepare":
+            usual += round(_BYTES_OF_A_PARAMETER * parameters_of(job.model)) * (cells + OWN_SHAPES)
+        return cls(job.limits.output_bytes or usual, _FILES + _FILES_OF_A_CELL * cells)
 
 
 class QuotaWatch:

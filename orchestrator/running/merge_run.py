@@ -60,15 +60,15 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     reasons |= folder.unsound(without)
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
-        aside = folder.set_aside(reasons)
+        moved, lost = folder.set_aside(reasons)
         damaged = (
-            Damaged(aside.moved[path], f"{reason}; it was set aside")
-            if path in aside.moved
+            Damaged(moved[path], f"{reason}; it was set aside")
+            if path in moved
             else Damaged(path, reason)
             for path, reason in reasons.items()
         )
         merged = replace(merged, damaged=(*others, *damaged))
-        merged += merge(aside.lost, run)
+        merged += merge(lost, run)
     earlier = _set_aside_before(folder, reasons, store)
     missing = _missing(folder, merged, store) if without or reasons else ()
     return replace(merged, damaged=(*merged.damaged, *earlier, *strays), missing=missing)

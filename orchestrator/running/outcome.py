@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,11 +24,10 @@ from runner.contract.errors import (
     RecordError,
     StoreError,
 )
-from runner.contract.job import Measure
 from runner.contract.reasons import Reason, facts_behind
 from runner.contract.record.quality import Outcome
-from runner.contract.record.record import Columns, Record
-from runner.contract.record.verdict import Grade, RemedyCode, Status, doubt, with_doubt
+from runner.contract.record.record import Record
+from runner.contract.record.verdict import RemedyCode, Status, doubt, with_doubt
 from runner.contract.rounds import raw_columns, read_rounds
 
 
@@ -47,24 +45,14 @@ def record_so_far(
     try:
         results = read_rounds(folder.out(cell.job_id), cell, rounds)
         so_far = results[-1].so_far
-        graded = _graded(so_far, rounds, jobs[-1].measure, explanation, remedy)
-        columns = {**so_far, **raw_columns(results), **graded}
+        columns = {**so_far, **raw_columns(results)}
+        if rounds < (requested := jobs[-1].measure.rounds):
+            facts = {"requested": requested, **facts_behind("before", explanation)}
+            columns |= with_doubt(so_far, doubt("few_rounds", "B", rounds, remedy, **facts))
         record = Record.of(jobs[-1], cell, Outcome(status="ok"), columns) if so_far else None
     except (RecordError, DamagedFile, ValidationError, TypeError):
         return None
     return None if record is None or false_claim(record, cell, jobs[-1:]) else record
-
-
-def _graded(
-    so_far: Columns, rounds: int, measure: Measure, explanation: Reason, remedy: RemedyCode
-) -> dict[str, Any]:
-    if rounds >= measure.rounds:
-        return {}
-    facts = {"requested": measure.rounds, **facts_behind("before", explanation)}
-    return with_doubt(so_far, doubt("few_rounds", _BEST, rounds, remedy, **facts))
-
-
-_BEST: Grade = "B"
 
 
 def save_verdicts(
@@ -76,7 +64,7 @@ def save_verdicts(
 ) -> None:
     """Record cells that were never launched; what ran out of memory was predicted to."""
     for cell in cells:
-        job = folder.job([cell], folder.nowhere)
+        job = folder.run.job([cell], folder.nowhere)
         outcome = Outcome.because(status, reason, "plan")
         record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
         folder.save(record)

@@ -4,7 +4,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -126,14 +125,6 @@ _IDS = ["run_id", "job_id", "cell_id"]
 _Rows = Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class SetAside:
-    """New paths of damaged records by their old ones, and the `lost` records in their place."""
-
-    moved: Mapping[Path, Path]
-    lost: Sequence[Path]
-
-
 class RoundFiles:
     """Results of the rounds before the last one, which lie beside a run's records."""
 
@@ -166,18 +157,20 @@ class RoundFiles:
         most = self._measures[cell.backend].most_rounds
         return next((number for number in range(most - 1, 0, -1) if self.has(cell, number)), 0)
 
+    def paths(self, cell: Cell, kept: int = 0) -> list[Path]:
+        """The files of results that the cell may have, behind so many first rounds."""
+        folder = self._records / cell.job_id
+        rounds = range(kept + 1, self._measures[cell.backend].most_rounds + 1)
+        return [round_path(folder, cell, number) for number in rounds]
+
     def drop(self, cells: Iterable[Cell], kept: int = 0) -> int:
         """Rename results of these cells behind so many first rounds; returns their number."""
-        paths = [path for cell in cells for path in self._paths(cell, kept)]
+        every = [path for cell in cells for path in self.paths(cell, kept)]
+        paths = [*filter(os.path.lexists, every)]
         for path in paths:
             with translate_os_errors(path):
                 path.replace(path.with_name(path.name + DROPPED_SUFFIX))
         return len(paths)
-
-    def _paths(self, cell: Cell, kept: int) -> Iterator[Path]:
-        folder = self._records / cell.job_id
-        rounds = range(kept + 1, self._measures[cell.backend].most_rounds + 1)
-        return filter(os.path.lexists, (round_path(folder, cell, number) for number in rounds))
 
 
 class CompactedRecords:

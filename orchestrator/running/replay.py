@@ -1,4 +1,9 @@
-"""A result to be measured again: its job, and consent to what a stranger's record chose."""
+"""A result to be measured again: its job, and consent to what a stranger's record chose.
+
+A bundle or a file of records fills the database with jobs that strangers wrote. Such a job decides
+what is built, for how long and within which limits; so it is shown, and what goes beyond what `run`
+would choose by itself is taken only if the user says so.
+"""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +20,7 @@ from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import ChosenImage, RunOptions
-from orchestrator.running.run_file import RunFile, RunSource
+from orchestrator.running.run_file import RunSource
 from orchestrator.store.query.results import Measurement, newest_run
 from orchestrator.store.store import Store
 from orchestrator.system.problems import first_fault
@@ -23,9 +28,6 @@ from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
-
-_LAST = "last/"
-
 
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
@@ -88,8 +90,8 @@ def consented_original(request: ReplayRequest, database: Path, observer: Observe
 def find_original(result_id: str, database: Path) -> Original:
     """The result of that id, `<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
     with Store.open_readonly(database) as store:
-        last = newest_run(store.runs()) if result_id.startswith(_LAST) else None
-        name = f"{last.run_id}/{result_id.removeprefix(_LAST)}" if last else result_id
+        last = newest_run(store.runs()) if result_id.startswith("last/") else None
+        name = f"{last.run_id}/{result_id.removeprefix('last/')}" if last else result_id
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise UsageError(
@@ -101,7 +103,13 @@ def find_original(result_id: str, database: Path) -> Original:
             f"{name}: nothing was launched for it ({measured.status}: {measured.reason})",
             hint="a replay repeats what was launched; `orchestrator run` plans it anew",
         )
-    return Original(measured, _job_of(measured), _launcher_of(measured), scratch)
+    job, launcher = _job_of(measured), known_launcher(measured.launcher)
+    if launcher is None:
+        raise UsageError(
+            f"{name}: was launched by {measured.launcher!r}, which this AccelMatrix does not know",
+            hint=f"it knows {', '.join(LAUNCHERS)}",
+        )
+    return Original(measured, job, launcher, scratch)
 
 
 def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
@@ -164,16 +172,7 @@ def _require_same(measured: Measurement, job: Job) -> None:
         )
 
 
-def _launcher_of(measured: Measurement) -> LauncherName:
-    if name := known_launcher(measured.launcher):
-        return name
-    raise UsageError(
-        f"{measured.result_id}: was launched by {measured.launcher!r}, which this AccelMatrix "
-        f"does not know",
-        hint=f"it knows {', '.join(LAUNCHERS)}",
-    )
-
-
+_CHOSEN = ("model", "measure", "limits", "seed", "weights_seed", "inherit_environ", "browser")
 _LONGEST = PROFILES["audit"]
 _BOUNDED = (*("warmup_iterations", "warmup_max_s", "iterations", "min_s", "max_s"),)
 
@@ -185,34 +184,12 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
     except (StoreError, UsageError):
         return False
     (cell,) = job.cells
-    plan = run.plan
-    return cell in {entry.cell for entry in plan.entries} and (
-        job.model,
-        job.measure,
-        job.limits,
-        job.seed,
-        job.weights_seed,
-        job.inherit_environ,
-        job.browser,
-        launcher,
-    ) == (
-        plan.models.get(cell.model),
-        _measure_of(run, job),
-        plan.limits.get(cell.backend),
-        run.seed,
-        run.options.weights_seed,
-        tuple(run.options.inherit_environ or ()),
-        run.browser_of(cell),
-        run.launcher,
-    )
-
-
-def _measure_of(run: RunFile, job: Job) -> Measure | None:
-    """The measure that the run gave such a job; where launches take turns, of the rounds it had."""
-    planned = run.plan.measure.get(job.cells[0].backend)
-    if planned is None or not (run.interleaving or run.version):
-        return planned
-    return planned.of_rounds(job.measure.rounds)
+    if launcher != run.launcher or cell not in {entry.cell for entry in run.plan.entries}:
+        return False
+    # Where launches take turns, a job has the number of rounds that its pairs took.
+    rounds = job.measure.rounds if run.interleaving or run.version else None
+    planned = run.job([cell], job.provenance, job.round, rounds)
+    return all(getattr(job, name) == getattr(planned, name) for name in _CHOSEN)
 
 
 def describe_choices(job: Job, launcher: LauncherName) -> list[str]:

@@ -20,7 +20,7 @@ from orchestrator.running.record_files import DAMAGED_SUFFIX, DROPPED_SUFFIX
 from orchestrator.store.records.validate import Damaged
 from orchestrator.system.files import translate_os_errors
 from runner.contract.files import plain_fault, unfinished_path
-from runner.contract.rounds import output_names, round_path
+from runner.contract.rounds import output_names
 
 REFUSED_FOLDER = "refused"
 MOST_REFUSED = 1_000
@@ -47,8 +47,8 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
             path = folder.file_of(cell)
             if damaged := sweep.refused.get(path):
                 folder.damaged[path] = damaged
-            parts = (round_path(sweep.out, cell, number) for number in range(1, rounds + 1))
-            if damaged := next(filter(None, map(sweep.refused.get, parts)), None):
+            parts = map(sweep.refused.get, folder.rounds.paths(cell))
+            if damaged := next(filter(None, parts), None):
                 folder.rounds.damaged[cell.id] = damaged
 
 

@@ -69,10 +69,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
-        """Open a database for writing, and create it if there is none.
-
-        A scratch database, which takes fake and synthetic rows, stays one.
-        """
+        """Open a database for writing, and create it if there is none; a scratch one stays one."""
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
             if is_missing(path):
@@ -91,7 +88,6 @@ class Store:
 
     @classmethod
     def open_readonly(cls, path: Path, *, wait_s: float = WAIT_S) -> Self:
-        """Open a database for reading, be it scratch or real."""
         require_database(path)
         with ExitStack() as closing:
             store = cls._opened(path, closing, wait_s, read_only=True)
@@ -198,7 +194,6 @@ class Store:
         return self._answer(stored_runs)
 
     def history(self, host: str) -> Mapping[str, CellSpeed]:
-        """Speeds by cell id, from cells that ended well on the machine of this id."""
         return self._answer(results.history, host)
 
     def results(self, run_id: str) -> list[ResultRow]:
@@ -216,7 +211,6 @@ class Store:
         return self._answer(results.measured_before, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
-        """The command line that planned this run; None if nobody said."""
         return self._answer(results.command_of, run_id)
 
     def measurement(self, result_id: str) -> Measurement | None:
@@ -258,10 +252,7 @@ class Store:
         return self._answer(stale, installed)
 
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
-        """The answer to one question in SQL; base units in tables, customary ones in views.
-
-        It is asked of the file, on a connection that can only read it, whatever this one can.
-        """
+        """The answer to one question in SQL, on a connection that can only read this file."""
         from orchestrator.store.query.ask import query
 
         if self.read_only:
@@ -278,7 +269,6 @@ class Store:
             self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 
     def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> DataFrame:
-        """The same as a pandas data frame; maps become dicts."""
         from orchestrator.store.query.records import to_pandas
 
         return to_pandas(self.arrow(sql, **limits))

@@ -8,7 +8,7 @@ from typing import Any
 import requests
 import urllib3
 from docker import DockerClient
-from docker.context import Context, ContextAPI
+from docker.context import ContextAPI
 from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
@@ -63,7 +63,6 @@ def engine_errors(attempt: str) -> Iterator[None]:
 
 
 def engine_message(error: BaseException) -> str:
-    """The failure in one line, in the engine's own words if it gave any."""
     text = error.explanation if isinstance(error, APIError) else None
     lines = str(text or error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
@@ -74,14 +73,7 @@ def _endpoint() -> tuple[dict[str, Any], str]:
         arguments: dict[str, Any] = {**kwargs_from_env()}
     if "base_url" in arguments:
         return arguments, f"DOCKER_HOST={arguments['base_url']}"
-    context = _context(os.environ.get("DOCKER_CONTEXT") or None)
-    arguments["base_url"] = context.Host
-    if context.TLSConfig is not None:
-        arguments["tls"] = context.TLSConfig
-    return arguments, f"{context.Host} (docker context {context.name})"
-
-
-def _context(name: str | None) -> Context:
+    name = os.environ.get("DOCKER_CONTEXT") or None
     label = f"docker context {name!r}" if name else "the current docker context"
     try:
         context = ContextAPI.get_context(name)
@@ -92,4 +84,7 @@ def _context(name: str | None) -> Context:
     if context is None:
         # The SDK finds contexts only beside a config.json.
         raise EngineUnavailable(reason("docker_context_missing", context=label))
-    return context
+    arguments["base_url"] = context.Host
+    if context.TLSConfig is not None:
+        arguments["tls"] = context.TLSConfig
+    return arguments, f"{context.Host} (docker context {context.name})"

@@ -63,10 +63,7 @@ def database_option(database: Path) -> list[str]:
 def translate_os_errors(
     path: Path, problem: str = "cannot be written", hint: str = _RESUME_HINT
 ) -> Iterator[None]:
-    """Turn an error of the file system into a StoreError that names the file.
-
-    A BrokenPipeError, when a pipe's reader has gone, is for the command's boundary.
-    """
+    """Turn an error of the file system, but for a broken pipe, into one that names the file."""
     try:
         yield
     except BrokenPipeError:
@@ -112,10 +109,7 @@ def require_no_stream(option: str, path: Path) -> None:
 
 
 def require_free(option: str, path: Path, *, force: bool, database: Path) -> None:
-    """Refuse an output that must not be replaced, before any work is done for it.
-
-    A file goes with `force` alone. Pipes and devices are allowed: nothing in them is replaced.
-    """
+    """Refuse an output that must not be replaced, before any work is done for it."""
     if path.is_dir() or is_disk(path):
         kind = "a folder" if path.is_dir() else "a disk"
         raise UsageError(f"{option} {path}: is {kind}", hint="name a file")
@@ -147,8 +141,14 @@ def require_free_folder(
 def output_file(path: Path) -> Iterator[IO[bytes]]:
     """Open an output: a file is written whole or not at all, a pipe or device directly."""
     if is_stream(path):
-        with _output_stream(path) as file:
-            yield file
+        with translate_os_errors(path, hint=_STREAM_HINT):
+            if is_stdout(path):
+                sys.stdout.flush()
+                yield sys.stdout.buffer
+                sys.stdout.buffer.flush()
+            else:
+                with path.open("wb") as file:
+                    yield file
         return
     with translate_os_errors(path, hint=OUTPUT_HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,16 @@ def output_folder(path: Path) -> Iterator[Path]:
             _remove(unfinished)
             unfinished.mkdir(parents=True)
             yield unfinished
-            _replace_folder(unfinished, path, old)
+            if path.exists():
+                _remove(old)
+                path.rename(old)
+            try:
+                unfinished.rename(path)
+            except BaseException:
+                if old.exists():
+                    old.rename(path)
+                raise
+            _remove(old)
     finally:
         with suppress(OSError):
             _remove(unfinished)
@@ -194,22 +203,6 @@ def remove_half_made(parent: Path) -> None:
             _remove(path)
 
 
-@contextmanager
-def _output_stream(path: Path) -> Iterator[IO[bytes]]:
-    with (
-        translate_os_errors(path, hint=_STREAM_HINT),
-        _stdout() if is_stdout(path) else path.open("wb") as file,
-    ):
-        yield file
-
-
-@contextmanager
-def _stdout() -> Iterator[IO[bytes]]:
-    sys.stdout.flush()
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
-
-
 def _mode(path: Path) -> int | None:
     try:
         return path.stat().st_mode
@@ -222,19 +215,6 @@ def _require_absent(option: str, path: Path, *, force: bool) -> None:
         raise UsageError(
             f"{option} {path}: exists already", hint="name another, or replace it with `--force`"
         )
-
-
-def _replace_folder(unfinished: Path, path: Path, old: Path) -> None:
-    if path.exists():
-        _remove(old)
-        path.rename(old)
-    try:
-        unfinished.rename(path)
-    except BaseException:
-        if old.exists():
-            old.rename(path)
-        raise
-    _remove(old)
 
 
 def _remove(path: Path) -> None:

@@ -19,10 +19,7 @@ Waiting = Callable[[str, str], None]
 def hold_devices(
     devices: frozenset[str], holder: str, waiting: Waiting, folder: Path | None = None
 ) -> Iterator[None]:
-    """Hold the locks of these devices, waiting for the run that holds one.
-
-    They are taken in alphabetical order, so that two runs cannot wait for each other.
-    """
+    """Hold the locks of these devices, in an order in which no two runs wait for each other."""
     folder = folder or _shared_folder()
     with ExitStack() as stack:
         for device in sorted(devices):
@@ -38,10 +35,15 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            waiting(device, _read(note))
+            name = "another run"
+            with suppress(OSError):
+                name = note.read_text("utf-8")
+            waiting(device, name)
             lock.acquire()
     try:
-        _write(note, f"{holder}, process {os.getpid()}")
+        with suppress(OSError):  # without the note a waiting run cannot name the holder
+            note.unlink(missing_ok=True)
+            note.write_text(f"{holder}, process {os.getpid()}", "utf-8")
         yield
     finally:
         with suppress(OSError):
@@ -63,17 +65,3 @@ def _shared_folder() -> Path:
 def _translate(folder: Path) -> AbstractContextManager[None]:
     hint = f"name another folder in {FOLDER_VARIABLE}, the same one for all users"
     return translate_os_errors(folder, "device locks cannot be kept here", hint)
-
-
-def _read(note: Path) -> str:
-    try:
-        return note.read_text("utf-8")
-    except OSError:
-        return "another run"
-
-
-def _write(note: Path, text: str) -> None:
-    """Replace the note; without one a waiting run cannot name the holder."""
-    with suppress(OSError):
-        note.unlink(missing_ok=True)
-        note.write_text(text, "utf-8")

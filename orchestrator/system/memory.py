@@ -60,7 +60,6 @@ def remove_spill_folder() -> None:
 
 
 def _remove_left(parent: Path) -> None:
-    """Remove the folders of processes of this user that were killed."""
     for folder in parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if folder.lstat().st_uid == os.geteuid() and (lock := _lock(folder)) is not None:

@@ -72,7 +72,6 @@ class Read:
         return names
 
     def table(self) -> pa.Table:
-        """The rows; raises the fault if there is one."""
         if self.fault is not None:
             raise self.fault
         return pa.ipc.open_stream(self.content).read_all()
@@ -105,17 +104,9 @@ def read_tables(
     most_bytes: int = TABLE_BYTES,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> Iterator[Read]:
-    """Read files one after the other; only plain ones that have one name are opened.
-
-    Of rows, `columns` are read, or all; `check_interrupt` is asked from time to time.
-    """
+    """Read files one after the other, all columns or these; only plain ones are opened."""
     question = {"columns": columns and [*columns], "extent": extent, "most_bytes": most_bytes}
-    yield from _read_each([*paths], question, check_interrupt)
-
-
-def _read_each(
-    left: list[Path], question: Mapping[str, Any], check_interrupt: CheckInterrupt
-) -> Iterator[Read]:
+    left = [*paths]
     while left:
         answered = 0
         with _child() as (child, is_new):
@@ -126,18 +117,16 @@ def _read_each(
             return
         suspect = left[answered]
         if is_new and len(left) == 1:
-            yield Read(suspect, fault=_refusal(child.wait()))
+            status = child.wait()
+            end = f"signal {-status}" if status < 0 else f"exit status {status}"
+            fault = DamagedFile(
+                "damaged, or too large to be read within its limits: the process that read it"
+                f" ended with {end}"
+            )
+            yield Read(suspect, fault=fault)
             return
-        yield from _read_each([suspect], question, check_interrupt)
+        yield from read_tables([suspect], columns, extent, most_bytes, check_interrupt)
         left = left[answered + 1 :]
-
-
-def _refusal(status: int) -> DamagedFile:
-    end = f"signal {-status}" if status < 0 else f"exit status {status}"
-    return DamagedFile(
-        "damaged, or too large to be read within its limits: the process that read it ended with"
-        f" {end}"
-    )
 
 
 _Child: TypeAlias = "subprocess.Popen[bytes]"
@@ -264,7 +253,6 @@ def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
 def _content(
     path: Path, columns: Sequence[str] | None, extent: Extent, most_bytes: int, answers: IO[bytes]
 ) -> pa.Buffer:
-    """The answer about a file, as a stream of Arrow."""
     if extent == "rows":
         content = read_plain(path, most_bytes)
         with _limits(len(content)), _opened(pa.BufferReader(content)) as parquet:
@@ -293,7 +281,6 @@ def _opened(source: pa.NativeFile) -> pq.ParquetFile:
 
 @contextmanager
 def _limits(size: int) -> Iterator[None]:
-    """The memory and the processor time that a file of that size may take."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     most = int(time.process_time()) + _CPU_S + size // _BYTES_A_S
     limit = most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -74,22 +74,17 @@ def _values(data: Any) -> Iterator[tuple[Location, Any]]:
 
 def word_fault(value: Any) -> str | None:
     """The reason why text or a number is not plain; None if it is, or is something else."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not value.isascii():
         # Half of a pair that UTF-16 uses: JSON can spell it, no file can hold it.
-        return None if value.isascii() or _is_unicode(value) else "is not Unicode text"
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return "is not Unicode text"
     if isinstance(value, float) and not math.isfinite(value):
         return "is not a finite number"
     if isinstance(value, int) and abs(value) > _LARGEST:
         return "is too large for a number"
     return None
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

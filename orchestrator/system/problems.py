@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from orchestrator.system.plain_data import Location, dotted, parse_json
 from orchestrator.system.text import escape_control_line
 from orchestrator.system.yaml_text import parse_yaml
-from runner.contract.errors import DamagedFile, MatrixError, closest, refuse_key, refuse_unknown
+from runner.contract.errors import DamagedFile, MatrixError, closest, refuse_key
 from runner.contract.files import read_plain
 
 _MAX_BYTES = 1 << 20
@@ -65,10 +65,7 @@ class Source:
 
 
 def read_source(path: Path, *, plain: bool = False) -> Source:
-    """Read a `.json` file as JSON and any other as YAML.
-
-    Plain: refuse a FIFO or a device, where a file names the path and not the user.
-    """
+    """Read a `.json` file as JSON and any other as YAML; `plain` refuses FIFOs and devices."""
     text = document_text(path, plain=plain)
     if path.suffix != ".json":
         data, lines = parse_yaml(text, str(path))
@@ -82,7 +79,11 @@ def read_source(path: Path, *, plain: bool = False) -> Source:
 def document_text(path: Path, *, plain: bool = False) -> str:
     """The text of a file that a user wrote, of at most 1 MiB."""
     try:
-        content = read_plain(path.resolve(), _MAX_BYTES) if plain else _beginning(path)
+        if plain:
+            content = read_plain(path.resolve(), _MAX_BYTES)
+        else:
+            with path.open("rb") as file:
+                content = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         whole = "" if path.is_absolute() else f"; {path.absolute()} was looked for"
         message = f"{path}: there is no such file{whole}"
@@ -99,11 +100,6 @@ def document_text(path: Path, *, plain: bool = False) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MatrixError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_MAX_BYTES + 1)
 
 
 def _hint_for_missing(path: Path) -> str:
@@ -152,20 +148,9 @@ class Problem:
     message: str
 
 
-def not_one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:
-    """The sentence that refuses a value."""
-    return refuse_unknown(value, allowed, otherwise)
-
-
 def quote(value: object) -> str:
-    """Quote a value in an error: at most 80 characters, without line breaks."""
     text = _YAML_WORDS.get(repr(value), repr(value))
     return text if len(text) <= 80 else f"{text[:77]}…"
-
-
-def unknown_key(key: object, allowed: Iterable[str]) -> str:
-    """The sentence that refuses a key."""
-    return refuse_key(key, list(allowed))
 
 
 def problems_in(
@@ -176,7 +161,7 @@ def problems_in(
     for detail in error.errors(include_url=False):
         path = tuple(step for step in detail["loc"] if step != "[key]")
         if detail["type"] == "extra_forbidden":
-            message = unknown_key(path[-1], keys_at(path[:-1]))
+            message = refuse_key(path[-1], list(keys_at(path[:-1])))
         else:
             message = _message(dict(detail))
         problems.append(Problem((*base, *path), message))

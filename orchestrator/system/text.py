@@ -30,10 +30,10 @@ _TEXT_ESCAPES = {code: escape for code, escape in _LINE_ESCAPES.items() if code 
 def parse_duration(value: object) -> float:
     """Seconds from `90s`, `20m`, `1h30m`, `500ms` or a plain number of seconds."""
     seconds = _number(value)
-    if seconds is None and isinstance(value, str):
-        parts = {unit: part for unit, part in _parts(value).items() if part is not None}
-        if parts:
-            seconds = sum(float(part) * _SECONDS[unit] for unit, part in parts.items())
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if seconds is None and match and any(match.groups()):
+        parts = match.groupdict(default="0").items()
+        seconds = sum(float(part) * _SECONDS[unit] for unit, part in parts)
     if seconds is None or not 0 <= seconds < math.inf:
         raise ValueError(f"{value!r} is not a duration such as 90s, 20m or 1h30m")
     return seconds
@@ -106,7 +106,6 @@ def _is_path(text: str) -> bool:
 
 
 def plural(count: int, noun: str) -> str:
-    """The noun in the singular for a count of 1, else in the plural."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -116,7 +115,6 @@ def escape_control(text: str) -> str:
 
 
 def escape_control_line(text: str) -> str:
-    """Escape control characters, line breaks and tabs included."""
     return text if text.isprintable() else text.translate(_LINE_ESCAPES)
 
 
@@ -138,8 +136,3 @@ def _number(value: object) -> float | None:
     except OverflowError:
         return math.inf
     return None
-
-
-def _parts(text: str) -> dict[str, str | None]:
-    match = _DURATION.fullmatch(text.strip())
-    return match.groupdict() if match else {}

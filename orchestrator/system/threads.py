@@ -35,7 +35,6 @@ class _Work(Generic[_T]):
         self._end.put(None)
 
     def wait(self, limit_s: float | None = None) -> bool:
-        """Wait for its end, or no longer than this; True if it has ended."""
         if not self.is_done:
             with suppress(Empty):
                 self._end.get(timeout=limit_s)
@@ -86,10 +85,7 @@ class InterruptibleThread:
         self.close(lambda: None)
 
     def wait_for(self, do: Callable[[], _T]) -> _T:
-        """Do the work and return its result, or raise TimeoutError or KeyboardInterrupt.
-
-        Its time is taken from the limit; what it had not committed is undone.
-        """
+        """Do the work and return its result, or raise TimeoutError or KeyboardInterrupt."""
         work = _Work(do)
         self._tasks.put(work)
         self._last = work

@@ -20,44 +20,22 @@ _UNCLOSED = {"flow mapping": "{", "flow sequence": "[", "quoted scalar": "quote"
 
 
 def advise(text: str, line: int, context: str, context_line: int | None) -> str | None:
-    """The fault near a line, counted from 0, where a parser gave up; None if nothing is known.
-
-    The parser says what it was reading, and where that began.
-    """
+    """The fault near a line, counted from 0, where a parser gave up reading what context says."""
     lines = text.splitlines()
     near = [number for number in (line, line - 1) if 0 <= number < len(lines)]
-    return (
-        _tab(lines, near)
-        or _unclosed(context, context_line, line)
-        or _joined(lines, near)
-        or _indent(lines[: line + 1])
-        or _word(lines, near[:1])
-    )
-
-
-def _tab(lines: Sequence[str], near: Sequence[int]) -> str | None:
     for number in near:
-        indent = _leading(lines[number])
-        if "\t" in indent:
+        if "\t" in (indent := _leading(lines[number])):
             fault = "begins with a tab" if indent[0] == "\t" else "has a tab before its first word"
             return f"line {number + 1} {fault}; YAML wants blanks"
-    return None
-
-
-def _unclosed(context: str, begun: int | None, line: int) -> str | None:
     for name, mark in _UNCLOSED.items():
-        if name in context and begun is not None and begun < line:
-            return f"line {begun + 1}: its {mark} is not closed"
-    return None
-
-
-def _joined(lines: Sequence[str], near: Sequence[int]) -> str | None:
+        if name in context and context_line is not None and context_line < line:
+            return f"line {context_line + 1}: its {mark} is not closed"
     for number in near:
         if _JOINED_KEY.match(lines[number]):
             return f"line {number + 1}: a blank is missing behind the colon"
         if _JOINED_ITEM.match(lines[number]):
             return f"line {number + 1}: a blank is missing behind the dash"
-    return None
+    return _indent(lines[: line + 1]) or (_word(lines[near[0]], near[0] + 1) if near else None)
 
 
 def _indent(lines: Sequence[str]) -> str | None:
@@ -81,12 +59,11 @@ def _indent(lines: Sequence[str]) -> str | None:
     )
 
 
-def _word(lines: Sequence[str], near: Sequence[int]) -> str | None:
-    for number in near:
-        if reserved := _RESERVED.match(lines[number]):
-            return f"line {number + 1}: no value begins with {reserved['mark']}; put it in quotes"
-        if _TWO_KEYS.match(lines[number]):
-            return f"line {number + 1}: two keys in one line; put a value with a colon in quotes"
+def _word(line: str, number: int) -> str | None:
+    if reserved := _RESERVED.match(line):
+        return f"line {number}: no value begins with {reserved['mark']}; put it in quotes"
+    if _TWO_KEYS.match(line):
+        return f"line {number}: two keys in one line; put a value with a colon in quotes"
     return None
 
 
@@ -127,7 +104,6 @@ def parse_yaml(text: str, name: str) -> tuple[Any, dict[Location, int]]:
 
 
 def _fault(error: Any, text: str) -> str:
-    """The fault with its line, in plain words where they are known."""
     mark = error.problem_mark or error.context_mark
     if mark and not isinstance(error, _Refused):
         begun = error.context_mark.line if error.context_mark else None
@@ -235,18 +211,14 @@ def _check_events(events: Iterable[Any]) -> None:
         elif isinstance(event, yaml.NodeEvent):
             if event.anchor is not None:
                 _refuse("anchors and aliases are not allowed: write the value out", event)
-            _check_tag(event)
+            if (tag := getattr(event, "tag", None)) not in (None, "!"):
+                tag = clip(tag.replace(_TAG, "!!"))
+                _refuse(f"the tag {tag} is not allowed: a value is plain text or a number", event)
             if depth >= MOST_DEPTH:
                 _refuse(f"nested deeper than {MOST_DEPTH} levels", event)
             depth += isinstance(event, yaml.CollectionStartEvent)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-
-
-def _check_tag(event: Any) -> None:
-    if event.tag not in (None, "!"):
-        tag = clip(event.tag.replace(_TAG, "!!"))
-        _refuse(f"the tag {tag} is not allowed: a value is plain text or a number", event)
 
 
 def _refuse(message: str, marked: Any) -> NoReturn:

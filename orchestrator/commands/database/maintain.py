@@ -65,15 +65,12 @@ class MaintenanceReport:
     """The results of maintenance, or a preview of them where nothing was to be changed."""
 
     dropped: bool
-    """True if the runs were deleted, false if they are only listed."""
     runs: tuple[RunToDelete, ...]
-    """The runs that were or would be deleted."""
     compact: tuple[CompactRun, ...]
     left: tuple[UntouchedRun, ...]
     tidied: Vacuumed | None
     """The database's size; None if nothing was to be changed."""
     bisections: KeptBisections | None = None
-    """The folder of bisections afterwards; None if there is none."""
 
 
 class _DeviceBusy(Exception):
@@ -201,7 +198,6 @@ def _alone(results: Path) -> Iterator[None]:
 
 
 def _devices(path: Path | None) -> frozenset[str]:
-    """Devices that the run would occupy if it went on; none if it cannot."""
     if path is None or not (path / RUN_FILE).exists():
         return frozenset()
     try:

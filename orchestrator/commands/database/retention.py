@@ -39,16 +39,14 @@ class RetentionPolicy:
     keep: int | None = None
     """Delete all but so many, the newest; runs of bisections are counted apart."""
     named: Sequence[str] = ()
-    """Delete the runs with these ids."""
+    """Ids of runs to delete."""
 
     @property
     def deletes(self) -> bool:
-        """True if there is a condition at all."""
         return self.older_than_s is not None or self.keep is not None or bool(self.named)
 
 
 NOTHING = RetentionPolicy()
-"""Deletes no run."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +56,14 @@ class RunToDelete:
     run_id: str
     started_at: datetime
     verdicts: int
-    """Its verdicts in the database."""
     path: Path | None
     """Its folder, or the file of an import; None if there is none here."""
     size_bytes: int
-    """Bytes of its files."""
     bisection: bool = False
     """True if `regress --bisect` measured it."""
 
 
-def runs_to_delete(
-    results: Path, database: Path, policy: RetentionPolicy, now: datetime | None = None
-) -> list[RunToDelete]:
+def runs_to_delete(results: Path, database: Path, policy: RetentionPolicy) -> list[RunToDelete]:
     """The runs that fulfil a condition, the newest first; those of bisections last."""
     own = _known_runs(results, database)
     bisected, bisections = {}, bisections_folder(results)
@@ -80,10 +74,9 @@ def runs_to_delete(
             f"{min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )
-    now = now or datetime.now(UTC)
-    chosen = [_run_to_delete(run, results) for run in _chosen(own.values(), policy, now)]
+    chosen = [_run_to_delete(run, results) for run in _chosen(own.values(), policy)]
     if bisections is not None:
-        others = _chosen(bisected.values(), policy, now)
+        others = _chosen(bisected.values(), policy)
         chosen += [replace(_run_to_delete(run, bisections), bisection=True) for run in others]
     return chosen
 
@@ -103,7 +96,7 @@ def _known_runs(results: Path, database: Path) -> dict[str, DatedRun]:
     return known | {run.run_id: run for run in dated_runs(database)}
 
 
-def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) -> list[DatedRun]:
+def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy) -> list[DatedRun]:
     """The runs of one folder that fulfil a condition, the newest first."""
     runs = sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)
     ours = [run for run in runs if not run.imported]
@@ -111,7 +104,7 @@ def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) ->
     if policy.keep is not None:
         chosen |= {run.run_id for run in ours[policy.keep :]}
     if policy.older_than_s is not None:
-        limit = now - timedelta(seconds=policy.older_than_s)
+        limit = datetime.now(UTC) - timedelta(seconds=policy.older_than_s)
         chosen |= {run.run_id for run in ours if run.started_at < limit}
     return [run for run in runs if run.run_id in chosen]
 
@@ -145,11 +138,8 @@ class StaleFile:
 
     kind: StaleKind
     path: Path
-    """A file, or a folder with all that lies in it."""
     size_bytes: int
-    """Bytes of all its files."""
     removed: bool = False
-    """True if it was removed, false if it is only listed."""
 
 
 def delete_path(path: Path) -> None:
@@ -197,7 +187,7 @@ def _old(folder: Path, pattern: re.Pattern[str], producer: Producer) -> Iterator
     for path in _entries(folder):
         named = pattern.fullmatch(path.name)
         is_artifact = path.is_dir() if producer == GRAPHS else path.is_file()
-        if named and is_artifact and not any(is_made_by(named[1], made) for made in makers):
+        if named and is_artifact and not any(is_made_by(named[1], maker) for maker in makers):
             yield path
 
 

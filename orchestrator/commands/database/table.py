@@ -124,7 +124,6 @@ def print_restored(report: Restored, database: Path, *, as_json: bool) -> None:
 
 
 def print_rebuilt(rebuilt: Rebuilt, database: Path, *, as_json: bool) -> None:
-    """The records that the new database holds, and a place for what it lacks of the former one."""
     lost, aside = rebuilt.takeover.lost, rebuilt.takeover.aside
     if as_json:
         print_json({**merged_data(rebuilt.merged, database), "lost": lost, "aside": aside})
@@ -151,7 +150,6 @@ def _snapshot_data(snapshot: Snapshot) -> dict[str, object]:
 
 
 def print_validation(report: Validation, database: Path, *, as_json: bool) -> None:
-    """Every finding with some of its rows, the repairs, and a summary."""
     if as_json:
         data = {"database": database, "clean": not report.errors, "findings": report.findings}
         rest = {"mended": report.mended, "quarantined": report.quarantined}

@@ -103,7 +103,6 @@ class ExportCommand(DatabaseChoice, Command):
 
 
 def print_exported(exported: "ExportedTopic", options: "ExportOptions", *, as_json: bool) -> None:
-    """Rows, files and the place of an export."""
     if as_json:
         print_json(exported)
         return

@@ -22,10 +22,8 @@ from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.importing import (
     ImportReport,
     Removal,
-    RemovalTerms,
     import_files,
     preview_import,
-    preview_removal,
     remove_sources,
 )
 from orchestrator.exchange.imports.outcome import FileOutcome, OutcomeKind, read_files
@@ -105,7 +103,6 @@ class ImportResult:
 
 
 def import_results(request: ImportCommand) -> ImportResult:
-    """Import the files, or preview it."""
     _require_foreign(request.paths)
     formats: Sequence[Format] = FORMATS
     if request.mapping is not None:
@@ -123,11 +120,12 @@ def import_results(request: ImportCommand) -> ImportResult:
         report = import_files(outcomes, request.results, database, command_line())
     removals: Iterable[Removal] = ()
     if request.remove_source:
-        terms = RemovalTerms(request.paths, formats, request.older_than_s)
-        removals = (
-            preview_removal(outcomes, terms)
-            if request.dry_run
-            else remove_sources(outcomes, terms, database)
+        removals = remove_sources(
+            outcomes,
+            None if request.dry_run else database,
+            roots=request.paths,
+            formats=formats,
+            older_than_s=request.older_than_s,
         )
     refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
     has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)

@@ -217,7 +217,6 @@ def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
 
 
 def merged_data(report: MergeReport, database: Path) -> dict[str, object]:
-    """The counts and what was left out, as JSON has them."""
     damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
     left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
     return {**_counts(report), **left, "hosts": _by_host(report), "database": database}
@@ -251,7 +250,6 @@ def _merged_lines(report: MergeReport, database: Path) -> Iterator[str]:
 
 
 def _by_host(report: MergeReport) -> dict[str, int]:
-    """Records by host, most first."""
     counts: Counter[str] = Counter()
     for name, count in report.hosts:
         counts[name] += count

@@ -287,31 +287,20 @@ class HostDiagnosis:
     remedy: str | None
 
 
-@dataclass(frozen=True)
-class FleetDiagnosis:
-    """All that the hosts of a fleet lack."""
-
-    runs: dict[str, tuple[Backend, ...]]
-    """The backends that each host can measure, by the names of those that answer."""
-    lacks: tuple[HostDiagnosis, ...]
-
-    @property
-    def silent(self) -> int:
-        return sum(row.backend is None for row in self.lacks)
-
-
-def diagnose_fleet(choice: FleetHosts, backends: tuple[Backend, ...]) -> FleetDiagnosis:
-    """Ask each host what it is, and tell what it lacks of these backends."""
-    runs, lacks = dict[str, tuple[Backend, ...]](), list[HostDiagnosis]()
+def diagnose_fleet(
+    choice: FleetHosts, backends: Sequence[Backend]
+) -> tuple[Mapping[str, Sequence[Backend]], Sequence[HostDiagnosis]]:
+    """Ask each host what it is: which of these backends it can measure, and what it lacks."""
+    runs, lacks = dict[str, Sequence[Backend]](), list[HostDiagnosis]()
     with open_fleet(choice) as fleet:
         for name, answer in ask_all(fleet).items():
             if not isinstance(answer, HostFacts):
                 lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
                 continue
-            runs[name] = tuple(one for one in backends if one not in answer.unavailable)
+            runs[name] = [one for one in backends if one not in answer.unavailable]
             lacks += [
                 HostDiagnosis(name, one, reason, answer.remedies.get(one))
                 for one in backends
                 if (reason := answer.unavailable.get(one))
             ]
-    return FleetDiagnosis(runs, tuple(lacks))
+    return runs, lacks

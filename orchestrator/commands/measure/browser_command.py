@@ -170,7 +170,6 @@ class ServePage(AxisOptions, Command):
     weights_seed: WeightsSeed = 0
 
     def execute(self) -> None:
-        from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.options.axes import BenchOptions
         from orchestrator.commands.program.progress import show_progress
         from orchestrator.server.content import PAGE_BACKENDS, page_content

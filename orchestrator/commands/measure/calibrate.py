@@ -56,11 +56,6 @@ class CalibrateResult:
     other_load: float = 0.0
     """The largest share of the CPUs that others used beside a runtime."""
 
-    @property
-    def was_disturbed(self) -> bool:
-        """True if others may have made processes differ by more than they do alone."""
-        return self.other_load > BUSY
-
 
 def calibrate(
     results: Path, options: RunOptions, command: str, observer: Observer
@@ -115,11 +110,8 @@ def _spread_of(record: Record) -> ProcessSpread | None:
 
     Those that are near in time differ by less.
     """
-    cv, count, effective = (
-        record.latency_between_process_cv,
-        record.rounds,
-        record.effective_rounds,
-    )
+    cv, count = record.latency_between_process_cv, record.rounds
+    effective = record.effective_rounds
     if cv is None or count is None or effective is None:
         return None
     return ProcessSpread(
@@ -156,7 +148,7 @@ def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
     print_line(
         f"Records of one process use this for their intervals from now on; {result.path} keeps it."
     )
-    if result.was_disturbed:
+    if result.other_load > BUSY:
         print_line(
             f"Others used up to {result.other_load * 100:.0f} % of the CPUs meanwhile, which makes"
             " processes differ by more: stop what else runs and calibrate again."

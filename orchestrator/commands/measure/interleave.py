@@ -208,7 +208,7 @@ def run_interleaved(
         observer.note(note)
     options = replace(request.options, launcher=name)
     folders = create_both(plan, source, request.results, options, version, threshold)
-    observer.note(str(with_exports(plan, request).sums()))
+    observer.note(with_exports(plan, request).sums())
     return folders, _execute(folders, launchers, observer, request.options)
 
 

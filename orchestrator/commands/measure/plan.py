@@ -25,7 +25,7 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import KnownSpeeds, export_estimate
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done, planned_jobs
 from orchestrator.running.run_file import RunSource
-from orchestrator.screen.lines import print_content, print_json, print_line, print_note, stream_json
+from orchestrator.screen.lines import print_line, print_note, stream_json
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.problems import document_text
@@ -34,7 +34,6 @@ from orchestrator.system.text import format_duration, plural
 from runner.contract.cell import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
-from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.planning.estimate import EstimateSource
@@ -56,33 +55,34 @@ class PlannedExport:
 
 
 @dataclass(frozen=True)
-class PlanSums:
-    """Sums over a plan; launches are each job's, as often as its cells have rounds at least."""
-
-    decisions: Mapping[Decision, int]
-    jobs: int
-    launches: int
-    most_launches: int
-    """The same if no median is precise before the last round."""
-    exporting_s: float
-    total_s: float
-
-    def __str__(self) -> str:
-        run, skip, done = (self.decisions.get(word, 0) for word in get_args(Decision))
-        least = "at least " if self.most_launches > self.launches else ""
-        launches = f" ({least}{self.launches:,} launches)" if self.launches > self.jobs else ""
-        return (
-            f"{run:,} to run in {self.jobs:,} {plural(self.jobs, 'job')}{launches}, "
-            f"{skip:,} to skip, {done:,} done; about {format_duration(round(self.total_s))}"
-        )
-
-
-@dataclass(frozen=True)
 class PlanReport:
     """A plan with the graphs that its run would export first."""
 
     plan: Plan
     exports: tuple[PlannedExport, ...]
+
+    @property
+    def exporting_s(self) -> float:
+        return sum(export.estimate_s for export in self.exports)
+
+    def sums(self) -> str:
+        """Cells by decision, jobs, launches and the whole time, in one line.
+
+        Each job is launched as often as its cells have rounds: at least so often if they may have
+        more where no median is precise.
+        """
+        jobs = planned_jobs(self.plan)
+        decisions = Counter(entry.decision for entry in self.plan.entries)
+        run, skip, done = (decisions.get(word, 0) for word in get_args(Decision))
+        fewest = sum(job.measure.rounds for job in jobs)
+        may_grow = any(job.measure.most_rounds > job.measure.rounds for job in jobs)
+        least = "at least " if may_grow else ""
+        launches = f" ({least}{fewest:,} launches)" if fewest > len(jobs) else ""
+        total_s = self.exporting_s + sum(job.estimate_s for job in jobs)
+        return (
+            f"{run:,} to run in {len(jobs):,} {plural(len(jobs), 'job')}{launches}, "
+            f"{skip:,} to skip, {done:,} done; about {format_duration(round(total_s))}"
+        )
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Every cell as one flat row: ids, axes, decision, reason, estimate."""
@@ -98,18 +98,6 @@ class PlanReport:
                 "estimate_s": entry.estimate_s,
                 "estimated_by": entry.estimated_by,
             }
-
-    def sums(self) -> PlanSums:
-        jobs = planned_jobs(self.plan)
-        exporting_s = sum(export.estimate_s for export in self.exports)
-        return PlanSums(
-            decisions=Counter(entry.decision for entry in self.plan.entries),
-            jobs=len(jobs),
-            launches=sum(job.measure.rounds for job in jobs),
-            most_launches=sum(job.measure.most_rounds for job in jobs),
-            exporting_s=exporting_s,
-            total_s=exporting_s + sum(job.estimate_s for job in jobs),
-        )
 
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
@@ -165,19 +153,19 @@ def source_of(path: Path, command: str | None = None) -> RunSource:
 
 
 def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
-    return PlanReport(plan, tuple(_exports(plan, request)))
-
-
-def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
+    """The plan with the graphs that its run would export first."""
     if all(entry.cell.runtime not in GRAPH_RUNTIMES for entry in plan.with_decision("run")):
-        return
+        return PlanReport(plan, ())
     from orchestrator.launchers.registry import preview_launcher
     from orchestrator.running.artifacts.graphs import exports_left
 
     options = request.options
     launcher = preview_launcher(options.launcher)
-    for variant in exports_left(plan, request.results, launcher, options.weights_seed):
-        yield PlannedExport(*variant, export_estimate(plan.models[variant.model]))
+    exports = (
+        PlannedExport(*variant, export_estimate(plan.models[variant.model]))
+        for variant in exports_left(plan, request.results, launcher, options.weights_seed)
+    )
+    return PlanReport(plan, tuple(exports))
 
 
 def _plan(
@@ -263,10 +251,8 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
         return
     shown = plan.entries[:_MOST_ROWS]
-    reasons: dict[Reason, int] = {}
-    for entry in shown:
-        if entry.reason:
-            reasons.setdefault(entry.reason, len(reasons) + 1)
+    distinct = dict.fromkeys(entry.reason for entry in shown if entry.reason)
+    reasons = {cause: number for number, cause in enumerate(distinct, 1)}
     rows: list[list[object]] = [
         [
             entry.cell.id,
@@ -282,7 +268,6 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     print_lines([*compress(_COLUMNS, kept)], [[*compress(row, kept)] for row in rows])
     if len(shown) < len(plan.entries):
         print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
-    sums = report.sums()
     print_line()
     for reason, number in reasons.items():
         print_line(f"[{number}] {reason_text(reason)}")
@@ -291,20 +276,8 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     for note in plan.notes:
         print_line(f"note: {note}")
     if report.exports:
-        seconds = format_duration(round(sums.exporting_s))
+        seconds = format_duration(round(report.exporting_s))
         count = len(report.exports)
         graphs = f"{count} graph{' is' if count == 1 else 's are'}"
         print_line(f"note: {graphs} exported first, in about {seconds}, and kept for later runs")
-    print_line(str(sums))
-
-
-def print_jobs(
-    jobs: Sequence[PipelineJob], matrix: str, *, gitlab: bool, judge: Sequence[str] = ()
-) -> None:
-    """Print GitHub's `strategy.matrix` on one line, or the YAML of GitLab's child pipeline."""
-    from orchestrator.commands.measure.pipelines.files import github_matrix, gitlab_pipeline
-
-    if gitlab:
-        print_content(gitlab_pipeline(jobs, matrix, judge).encode())
-    else:
-        print_json(github_matrix(jobs), indent=None)
+    print_line(report.sums())

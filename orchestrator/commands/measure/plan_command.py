@@ -118,13 +118,15 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         )
 
     def _print_pipeline(self, request: "PlanRequest") -> None:
+        from orchestrator.commands.measure.pipelines.files import github_matrix, gitlab_pipeline
         from orchestrator.commands.measure.pipelines.jobs import (
             MAX_JOBS,
             parse_runner_labels,
             share_of_models,
             split_judge,
         )
-        from orchestrator.commands.measure.plan import plan_jobs, print_jobs
+        from orchestrator.commands.measure.plan import plan_jobs
+        from orchestrator.screen.lines import print_content, print_json
 
         gitlab, runs_on = self.format_ == "gitlab", self.runs_on or ()
         labelled, judge = split_judge(runs_on) if gitlab else (runs_on, ())
@@ -135,4 +137,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             most=self.max_jobs or MAX_JOBS,
             share=share_of_models(self.share),
         )
-        print_jobs(jobs, str(request.matrix), gitlab=gitlab, judge=judge)
+        if gitlab:
+            print_content(gitlab_pipeline(jobs, str(request.matrix), judge).encode())
+        else:
+            print_json(github_matrix(jobs), indent=None)

@@ -1,5 +1,6 @@
 """Export every graph that a matrix needs, and report what became of each."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,18 +54,7 @@ class PreparedGraph:
     failure: str | None = None
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """The graphs of a matrix after their export."""
-
-    graphs: tuple[PreparedGraph, ...]
-
-    @property
-    def missing(self) -> int:
-        return sum(graph.failure is not None for graph in self.graphs)
-
-
-def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
+def prepare_matrix(request: PlanRequest, observer: Observer) -> tuple[PreparedGraph, ...]:
     """Export every graph that the matrix needs and that is missing."""
     plan, source = plan_run(request)
     for note in plan.notes:
@@ -94,7 +84,7 @@ def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunO
 
 def export_missing(
     run: RunFile, results: Path, launcher: Launcher, observer: Observer
-) -> Preparation:
+) -> tuple[PreparedGraph, ...]:
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
 
     Its folder is made while it holds that device, so that none is there without an owner.
@@ -107,11 +97,11 @@ def export_missing(
         graphs = Graphs(results, context, Availability(launcher))
         prepared: dict[tuple[str, ...], PreparedGraph] = {}
         for planned in planned_jobs(run.plan):
-            job = folder.job(planned.cells, folder.nowhere)
+            job = folder.run.job(planned.cells, folder.nowhere)
             for graph in _export(job, graphs):  # as it was when a job first needed it
                 variant = (graph.model, graph.content, graph.numbers, graph.shape)
                 prepared.setdefault(variant, graph)
-        return Preparation(tuple(prepared.values()))
+        return tuple(prepared.values())
 
 
 def _export(job: Job, graphs: Graphs) -> list[PreparedGraph]:
@@ -149,9 +139,8 @@ _GRAPH_COLUMNS: tuple[str | Field, ...] = (
 )
 
 
-def print_prepared(preparation: Preparation, *, as_json: bool) -> None:
+def print_prepared(graphs: Sequence[PreparedGraph], *, as_json: bool) -> None:
     """Print every graph, then the reasons of those that are missing."""
-    graphs = preparation.graphs
     if as_json:
         print_json(graphs)
         return
@@ -174,4 +163,5 @@ def print_prepared(preparation: Preparation, *, as_json: bool) -> None:
     )
     for line in dict.fromkeys(failures):
         print_line(line)
-    print_line(f"{len(graphs) - preparation.missing} of {len(graphs)} graphs at hand")
+    at_hand = sum(graph.failure is None for graph in graphs)
+    print_line(f"{at_hand} of {len(graphs)} graphs at hand")

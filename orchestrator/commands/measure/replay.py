@@ -96,17 +96,8 @@ class Replay:
         }
 
 
-@dataclass(frozen=True)
-class ReplayResult:
-    """The end of a run that repeats one result."""
-
-    replay: Replay | None
-    """None if the repetition left no verdict."""
-    outcome: RunOutcome
-
-
-def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
-    """Measure one result again, in the same image."""
+def replay_result(request: ReplayRequest, observer: Observer) -> tuple[Replay | None, RunOutcome]:
+    """Measure one result again, in the same image; None if that leaves no verdict."""
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
     pinned = [original.pinned] if original.pinned else []
@@ -117,7 +108,7 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     options, is_pinned = RunOptions(database=database), original.pinned is not None
     outcome = execute_run(folder, launcher, observer, options, earlier_images=is_pinned)
     again = f"{folder.run.run_id}/{original.cell.id}"
-    return ReplayResult(replay_in(database, original.measured, again), outcome)
+    return replay_in(database, original.measured, again), outcome
 
 
 def replay_in(database: Path, then: Measurement, result_id: str) -> Replay | None:

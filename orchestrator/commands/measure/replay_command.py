@@ -14,7 +14,8 @@ from orchestrator.running.options import Images, LauncherChoice
 from orchestrator.system.options import Json, choice
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.replay import ReplayResult
+    from orchestrator.commands.measure.replay import Replay
+    from orchestrator.running.outcome import RunOutcome
     from orchestrator.running.replay import ReplayRequest
 
 
@@ -60,14 +61,14 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
             image=self.image,
             command=command_line(),
         )
-        replayed = self._replayed(request)
-        if replayed.replay is not None:
+        replay, outcome = self._replayed(request)
+        if replay is not None:
             with after_work():
-                print_replay(replayed.replay, as_json=self.json)
-        replayed.outcome.require_complete()
-        return replayed.outcome.exit_code
+                print_replay(replay, as_json=self.json)
+        outcome.require_complete()
+        return outcome.exit_code
 
-    def _replayed(self, request: "ReplayRequest") -> "ReplayResult":
+    def _replayed(self, request: "ReplayRequest") -> "tuple[Replay | None, RunOutcome]":
         if not self.on_fleet:
             from orchestrator.commands.measure.replay import replay_result
             from orchestrator.commands.program.progress import show_progress

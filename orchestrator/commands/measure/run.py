@@ -1,5 +1,6 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run, source_of, with_exports
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.launchers.environment import chosen_browser, set_variables
+from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
@@ -30,7 +31,7 @@ from runner.contract.files import TEXT_BYTES, is_plain, read_plain_text
 from runner.contract.reasons import parse_reason
 from runner.contract.record.ids import model_id
 from runner.contract.rounds import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
-from runner.contract.web import BROWSER_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 
 if TYPE_CHECKING:
     from orchestrator.commands.regress.answer import RegressionAnswer
@@ -111,7 +112,7 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """Plan a matrix and measure every cell that can run."""
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
-    observer.note(str(with_exports(plan, request).sums()))
+    observer.note(with_exports(plan, request).sums())
     if request.options.purpose != "verify":
         repeat = describe_repeat(plan, folder.run.launcher, request.database, this_host())
         if repeat is not None:
@@ -170,7 +171,7 @@ def begin_run(
         observer.note(note)
     launcher = choose_launcher(options.launcher, observer.note)
     drives = any(entry.cell.runtime == "onnxruntime_web" for entry in plan.entries)
-    if drives and chosen_browser() and launcher != "process":
+    if drives and BrowserChoice.of(os.environ) and launcher != "process":
         observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
     return create_run(plan, source, results, replace(options, launcher=launcher))
 

@@ -116,10 +116,10 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
 
         request = replace(request, prepares=True, command=command_line())
         with show_progress(quiet=chosen.quiet) as observer:
-            preparation = prepare_matrix(request, observer)
+            graphs = prepare_matrix(request, observer)
         with after_work():
-            print_prepared(preparation, as_json=self.json)
-        return 1 if preparation.missing else 0
+            print_prepared(graphs, as_json=self.json)
+        return int(any(graph.failure is not None for graph in graphs))
 
     def _clear_artifacts(self) -> int:
         """List what other versions left in the results folder, or remove it."""

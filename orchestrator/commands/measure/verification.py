@@ -1,7 +1,7 @@
 """A verification: verdicts on function, device and correctness, as a table and as a file."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -159,32 +159,15 @@ def _first(values: Iterator[str | None]) -> str | None:
 
 
 @dataclass(frozen=True)
-class VerdictRow:
-    """The verdicts on one model in one mode."""
-
-    model: str
-    mode: Mode
-    cells: dict[str, VerifiedCell]
-    """By column."""
-
-
-@dataclass(frozen=True)
 class VerdictTable:
     """Models × paths, with the reasons below."""
 
     columns: tuple[str, ...]
     """Paths, with the precision where it is not fp32 alone."""
-    rows: tuple[VerdictRow, ...]
+    rows: Mapping[tuple[str, Mode], Sequence[str]]
+    """The mark of each path with its footnote, `wrong [2]`, or nothing; by model and mode."""
     reasons: tuple[str, ...]
     """Each once; a cell's footnote is the place of its reason, from 1."""
-
-    def text(self, row: VerdictRow, column: str) -> str:
-        """A cell's mark with its footnote: `ok`, `wrong [2]`; empty where there is no cell."""
-        cell = row.cells.get(column)
-        if cell is None:
-            return ""
-        note = f" [{self.reasons.index(cell.reason) + 1}]" if cell.reason else ""
-        return f"{cell.mark}{note}"
 
 
 def verdict_table(cells: Sequence[VerifiedCell]) -> VerdictTable:
@@ -192,26 +175,29 @@ def verdict_table(cells: Sequence[VerifiedCell]) -> VerdictTable:
     precisions: dict[str, set[Precision]] = {}
     for cell in cells:
         precisions.setdefault(cell.path, set()).add(cell.precision)
-    rows: dict[tuple[str, Mode], dict[str, VerifiedCell]] = {}
+    groups: dict[tuple[str, Mode], dict[str, VerifiedCell]] = {}
     columns: dict[str, None] = {}
     for cell in cells:
         plain = precisions[cell.path] == {"fp32"}
         column = cell.path if plain else f"{cell.path} {cell.precision}"
         columns[column] = None
-        rows.setdefault((cell.model, cell.mode), {})[column] = cell
-    possible = [
-        row for key, by_path in rows.items() if not _is_impossible(row := VerdictRow(*key, by_path))
-    ]
-    reasons = (cell.reason for row in possible for cell in row.cells.values() if cell.reason)
-    return VerdictTable(tuple(columns), tuple(possible), tuple(dict.fromkeys(reasons)))
-
-
-def _is_impossible(row: VerdictRow) -> bool:
-    """True if no path could ever do it, whatever stands in the way on those verified."""
-    model = catalogue().get(row.model)
-    if row.mode != "generation" or model is None or generates(model):
-        return False
-    return all(cell.mark == "unsupported" for cell in row.cells.values())
+        groups.setdefault((cell.model, cell.mode), {})[column] = cell
+    reasons: dict[str, int] = {}
+    rows = {}
+    for (name, mode), by_path in groups.items():
+        model = catalogue().get(name)
+        writes = mode != "generation" or model is None or generates(model)
+        if not writes and all(cell.mark == "unsupported" for cell in by_path.values()):
+            continue
+        for cell in by_path.values():
+            if cell.reason:
+                reasons.setdefault(cell.reason, len(reasons) + 1)
+        notes = {
+            path: f"{cell.mark} [{reasons[cell.reason]}]" if cell.reason else cell.mark
+            for path, cell in by_path.items()
+        }
+        rows[name, mode] = [notes.get(column, "") for column in columns]
+    return VerdictTable(tuple(columns), rows, tuple(reasons))
 
 
 def print_verification(verification: Verification, *, as_json: bool) -> None:
@@ -221,10 +207,7 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
         print_json(verification)
         return
     table = verdict_table(cells)
-    rows = [
-        (row.model, row.mode, *(table.text(row, column) or None for column in table.columns))
-        for row in table.rows
-    ]
+    rows = [(*group, *(mark or None for mark in marks)) for group, marks in table.rows.items()]
     print_lines((*wrapping("model"), "mode", *wrapping(*table.columns)), rows)
     print_line()
     for number, reason in enumerate(table.reasons, start=1):

@@ -20,10 +20,9 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
-from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Backend, Mode, Precision, Runtime
-from runner.contract.errors import StoreError, UsageError
+from runner.contract.errors import StoreError, UsageError, refuse_unknown
 from runner.contract.support import SUPPORTED, generates
 
 _Axes = Mapping[AxisName, Sequence[str]]
@@ -52,14 +51,6 @@ class VerifyRequest:
     """The file that shall keep the verification: it must be writable."""
 
 
-@dataclass(frozen=True)
-class VerifyResult:
-    """A verification, and the end of the run that made it."""
-
-    verification: Verification
-    outcome: RunOutcome
-
-
 def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
@@ -73,7 +64,7 @@ def verification_plan(
     )
 
 
-def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
+def verify_models(request: VerifyRequest, observer: Observer) -> tuple[Verification, RunOutcome]:
     """Check every model on every path; `save_verification` keeps the verdicts."""
     if request.save is not None:
         require_writable(request.save)
@@ -85,8 +76,7 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
     folder = begin_run(plan, source, request.results, options, observer)
     where = make_launcher(launcher, observer.image_step, chosen=options.images)
     outcome = execute_run(folder, where, observer, options)
-    verification = verification_of(folder, request.command)
-    return VerifyResult(verification, outcome)
+    return verification_of(folder, request.command), outcome
 
 
 def require_writable(path: Path) -> None:
@@ -151,7 +141,7 @@ def _known(backends: Sequence[str]) -> list[Backend]:
     names = get_args(Backend)
     for backend in backends:
         if backend not in names:
-            raise UsageError(f"--backend: {not_one_of(backend, names)}")
+            raise UsageError(f"--backend: {refuse_unknown(backend, names)}")
     return [name for name in names if name in backends]
 
 

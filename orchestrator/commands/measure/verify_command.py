@@ -18,7 +18,9 @@ from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.verify import VerifyRequest, VerifyResult
+    from orchestrator.commands.measure.verification import Verification
+    from orchestrator.commands.measure.verify import VerifyRequest
+    from orchestrator.running.outcome import RunOutcome
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -76,15 +78,15 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
             command=command_line(),
             save=self.save,
         )
-        result = self._verified(request)
+        verification, outcome = self._verified(request)
         with after_work():
-            print_verification(result.verification, as_json=self.json)
+            print_verification(verification, as_json=self.json)
         if self.save is not None:
-            save_verification(result.verification, self.save)
-        result.outcome.require_complete()
-        return result.outcome.exit_code
+            save_verification(verification, self.save)
+        outcome.require_complete()
+        return outcome.exit_code
 
-    def _verified(self, request: "VerifyRequest") -> "VerifyResult":
+    def _verified(self, request: "VerifyRequest") -> "tuple[Verification, RunOutcome]":
         if not self.on_fleet:
             from orchestrator.commands.measure.verify import verify_models
             from orchestrator.commands.program.progress import show_progress

@@ -3,6 +3,7 @@
 import math
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -75,10 +76,10 @@ class Forecast:
     """Count of cells, and the time left by the estimates and how they have held so far."""
 
     def __init__(self, estimates_s: Mapping[str, float], clock: _Clock = time.monotonic) -> None:
-        self._estimates_s: dict[str, float] = {}
-        self._times: dict[str, int] = {}
+        self._estimates_s: defaultdict[str, float] = defaultdict(float)
+        self._times: Counter[str] = Counter()
         """Runs that measure each cell, one for each class of a fleet's hosts."""
-        self._left: dict[str, float] = {}
+        self._left: defaultdict[str, float] = defaultdict(float)
         """The times that each cell is still to do; less than one in the midst of its rounds."""
         self._clock = clock
         self._started: float | None = None
@@ -89,10 +90,9 @@ class Forecast:
     def add(self, estimates_s: Mapping[str, float]) -> None:
         """Count one more run of these cells."""
         for cell_id, seconds in estimates_s.items():
-            times = self._times.get(cell_id, 0) + 1
-            self._times[cell_id] = times
-            self._estimates_s[cell_id] = self._estimates_s.get(cell_id, 0.0) + seconds
-            self._left[cell_id] = self._left.get(cell_id, 0.0) + 1.0
+            self._times[cell_id] += 1
+            self._estimates_s[cell_id] += seconds
+            self._left[cell_id] += 1.0
 
     def begin(self) -> None:
         """A job is launched; the time before the first one says nothing about the pace."""
@@ -101,29 +101,25 @@ class Forecast:
 
     def visit(self, cell: Cell, job: Job) -> None:
         """A round of this cell is over that is not its last."""
-        if self._times.get(cell.id) == 1 and cell.id in self._left:
+        if self._times[cell.id] == 1 and cell.id in self._left:
             fewest = job.measure.rounds
             self._left[cell.id] = max(1, fewest - job.round) / fewest
 
     def end(self, cell: Cell) -> None:
-        """This cell has its verdict."""
         left = math.ceil(self._left.pop(cell.id, 0.0)) - 1
         if left > 0:
             self._left[cell.id] = left
 
     @property
     def total(self) -> int:
-        """Cells of the run that were still to do."""
         return sum(self._times.values())
 
     @property
     def done(self) -> int:
-        """Cells that have ended."""
         return self.total - sum(map(math.ceil, self._left.values()))
 
     @property
     def time_left(self) -> str:
-        """About how long the rest takes."""
         left_s = sum(
             self._estimates_s[cell_id] * left / self._times[cell_id]
             for cell_id, left in self._left.items()
@@ -142,46 +138,44 @@ class Forecast:
         return (self._clock() - self._started + trust) / (planned - left_s + trust)
 
 
-class _Verdicts:
-    """Records in one line; a reason that was shown, or that the results will show, goes unsaid."""
+class _Reporter:
+    """Counts cells, and tells of records in one line."""
 
-    def __init__(self) -> None:
-        self.shown: set[Reason | None] = set()
+    def __init__(self, clock: _Clock) -> None:
+        self._forecast = Forecast({}, clock)
+        self._shown: set[Reason | None] = set()
 
-    def describe(self, record: Record) -> str:
-        """The median latency, or status and the reason's first line."""
+    def _describe(self, record: Record) -> str:
+        """The median latency, or status and the reason's first line.
+
+        A reason that was shown, or that the results will show, goes unsaid.
+        """
         if record.status == "ok" and record.latency_median_s is not None:
             return f"{format_number(record.latency_median_s * 1000)} ms"
-        if record.ending is None or record.phase == "plan" or record.ending in self.shown:
+        if record.ending is None or record.phase == "plan" or record.ending in self._shown:
             return record.status
-        self.shown.add(record.ending)
+        self._shown.add(record.ending)
         line = reason_text(record.ending).partition("\n")[0]
         return f"{record.status} ({escape_control_line(line)})"
 
 
-class PlainObserver:
+class PlainObserver(_Reporter):
     """One line per event that matters, for logs and pipes."""
 
     def __init__(self, clock: _Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._verdicts = _Verdicts()
-        self._forecast = Forecast({}, clock)
+        super().__init__(clock)
 
     def note(self, text: str, reason: Reason | None = None) -> None:
-        """Print the note."""
-        self._verdicts.shown.add(reason)
+        self._shown.add(reason)
         print_note(text)
 
     def image_step(self, line: str) -> None:
-        """Print the step."""
         print_note(line)
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
-        """Begin the count."""
         self._forecast.add(estimates_s)
 
     def job_started(self, job: Job) -> None:
-        """Print the job and how many cells it carries."""
         self._forecast.begin()
         print_note(f"{job.id}: {_describe_job(job)}")
 
@@ -193,22 +187,19 @@ class PlainObserver:
         self._forecast.visit(cell, job)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
-        """Print the verdict, the count and the time left."""
         self._forecast.end(cell)
         count = f"{self._forecast.done}/{self._forecast.total}"
-        verdict = self._verdicts.describe(record)
+        verdict = self._describe(record)
         print_note(f"[{count}] {cell.id}: {verdict}, {self._forecast.time_left}")
 
 
-class LiveObserver:
+class LiveObserver(_Reporter):
     """A line per job, alive with the current cell and the count; below it the whole run."""
 
     def __init__(self, console: "Console", clock: _Clock = time.monotonic) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
 
-        self._clock = clock
-        self._verdicts = _Verdicts()
-        self._forecast = Forecast({}, clock)
+        super().__init__(clock)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=_BAR),
@@ -227,8 +218,7 @@ class LiveObserver:
         self._progress.stop()
 
     def note(self, text: str, reason: Reason | None = None) -> None:
-        """Print the note above the live lines."""
-        self._verdicts.shown.add(reason)
+        self._shown.add(reason)
         console = self._progress.console
         console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 
@@ -239,7 +229,6 @@ class LiveObserver:
         self._progress.update(self._run, now=_fitted_step(escape_control_line(line), room))
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
-        """Draw the line of the whole run."""
         self._forecast.add(estimates_s)
         self._progress.update(self._run, total=self._forecast.total)
         self._progress.start()
@@ -256,7 +245,6 @@ class LiveObserver:
             self._task = self._progress.add_task(name, total=len(job.cells), now="starting")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Show the current cell and its phase."""
         shape = f"{cell.shape} " if cell else ""
         self._progress.update(self._task, now=f"{shape}{phase}")
 
@@ -269,7 +257,7 @@ class LiveObserver:
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""
         self._forecast.end(cell)
-        verdict = self._verdicts.describe(record)
+        verdict = self._describe(record)
         if record.status != "ok":
             self.note(f"{cell.id}: {verdict}")
         if self._job is not None and cell.job_id == self._job.id:

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import stat
-import struct
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,8 +30,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip archive can hold: ours hold none."""
 _MODE = (stat.S_IFREG | 0o644) << 16
 _UNIX = 3
-_ENCRYPTED, _UTF_8 = 0x1, 0x800
-_ZIP64_VERSION = 45
+_ENCRYPTED = 0x1
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _END, _END_BYTES = b"PK\5\6", 22
 _END_64, _END_64_BYTES = b"PK\6\6", 56 + 20
@@ -82,11 +80,8 @@ class BundleManifest(Frozen):
 
     format: Literal["accelmatrix-bundle"] = "accelmatrix-bundle"
     version: PositiveInt = BUNDLE_VERSION
-    """Version of its members."""
     accelmatrix: str
-    """Version of AccelMatrix that wrote it."""
     record_version: PositiveInt
-    """Version of the records' columns."""
     scratch: bool
     """True if it comes from a scratch database, and may hold rows that no device measured."""
     counts: BundleCounts
@@ -100,11 +95,9 @@ class RunEntry(Run):
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     described: bool
-    """True if the orchestrator described it; else it is inferred from its records."""
 
 
 def matrix_name(run_id: str) -> str:
-    """Name of the member that holds a run's matrix."""
     return f"matrices/{quote(run_id, safe='')}.yaml"
 
 
@@ -148,7 +141,6 @@ def _directory_bytes(tail: bytes) -> int:
 
 
 def size(content: MemberContent) -> int:
-    """Bytes of a member to be written, or of a file."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
@@ -159,11 +151,7 @@ def sha256(content: MemberContent) -> str:
 
 
 def is_exact(archive: zipfile.ZipFile, file: IO[bytes]) -> bool:
-    """True if the file holds its members under the headers that we write, and no other byte.
-
-    Checksums cover the content of members. This accounts for the rest: local headers, directory,
-    end record, and whatever stands before, between or behind them.
-    """
+    """True if the file has no byte beside its members but the headers and ends that we write."""
     infos = []
     file.seek(0)
     for known in sorted(archive.infolist(), key=lambda info: info.filename):
@@ -230,7 +218,6 @@ def read_text(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def validated(model: type[_Model], data: object, name: str) -> _Model:
-    """A member's data as a frozen value."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -246,46 +233,26 @@ def _header(name: str, size_bytes: int) -> zipfile.ZipInfo:
     return info
 
 
+class _Tail(BytesIO):
+    """The end of a file, from an offset on."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__()
+        self._offset = offset
+
+    def tell(self) -> int:
+        return super().tell() + self._offset
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return super().seek(offset - self._offset, whence) + self._offset
+
+
 def _directory(infos: Sequence[zipfile.ZipInfo], offset: int) -> bytes:
     """The central directory and the end record, as `zipfile` writes them at this offset."""
-    entries = b"".join(map(_directory_entry, infos))
-    count, length, end = len(infos), len(entries), b""
-    if count > zipfile.ZIP_FILECOUNT_LIMIT or max(offset, length) > zipfile.ZIP64_LIMIT:
-        record = (44, _ZIP64_VERSION, _ZIP64_VERSION, 0, 0, count, count, length, offset)
-        end += struct.pack("<4sQ2H2L4Q", b"PK\6\6", *record)
-        end += struct.pack("<4sLQL", b"PK\6\7", 0, offset + length, 1)
-    counts = (min(count, _MAX_16),) * 2
-    end += struct.pack(
-        *("<4s4H2LH", b"PK\5\6", 0, 0, *counts, min(length, _MAX_32), min(offset, _MAX_32), 0)
-    )
-    return entries + end
-
-
-def _directory_entry(info: zipfile.ZipInfo) -> bytes:
-    name, flags = info.filename.encode(), 0 if info.filename.isascii() else _UTF_8
-    sizes, offset = (info.compress_size, info.file_size), info.header_offset
-    large: list[int] = []
-    if info.file_size > zipfile.ZIP64_LIMIT:
-        large += sizes
-        sizes = (_MAX_32, _MAX_32)
-    if offset > zipfile.ZIP64_LIMIT:
-        large.append(offset)
-        offset = _MAX_32
-    extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
-    create_version, extract_version = (
-        max(version, _ZIP64_VERSION if large else 0)
-        for version in (info.create_version, info.extract_version)
-    )
-    day = 1 << 5 | 1
-    return (
-        struct.pack(
-            "<4s2B2B4H3L5H2L",
-            *(b"PK\1\2", create_version, _UNIX, extract_version, 0, flags, zipfile.ZIP_STORED),
-            *(0, day, info.CRC, *sizes, len(name), len(extra), 0, 0, 0, _MODE, offset),
-        )
-        + name
-        + extra
-    )
+    tail = _Tail(offset)
+    with zipfile.ZipFile(tail, "w") as archive:
+        archive.filelist += infos
+    return tail.getvalue()
 
 
 def _unsafe_member(info: zipfile.ZipInfo) -> str | None:

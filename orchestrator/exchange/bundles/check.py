@@ -58,15 +58,11 @@ class Bundle:
 
     path: Path
     sha256: str
-    """Hash of the whole archive."""
     bytes: int
     faults: tuple[str, ...] = ()
-    """Everything wrong with it; nothing else is known then."""
     manifest: BundleManifest | None = None
     runs: tuple[Run, ...] = ()
-    """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
-    """A copy of them."""
     impossible: Damaged | None = None
     """Its records that no measurement can have given: a merge leaves them out."""
     newer: bool = False
@@ -79,14 +75,12 @@ class Bundle:
 
     @property
     def left_out(self) -> int:
-        """Number of records that a merge leaves out."""
         if self.impossible is None or self.manifest is None:
             return 0
         count = self.impossible.records
         return self.manifest.counts.records if count is None else count
 
     def require_sound(self) -> None:
-        """Refuse a bundle that has faults."""
         if self.newer:
             raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
         if self.faults:
@@ -225,7 +219,6 @@ def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
 
 
 def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
-    """The runs with their matrices, each with True if it is described."""
     runs = []
     for data in entries:
         entry = validated(RunEntry, data, Member.RUNS)
@@ -247,7 +240,6 @@ def _inconsistencies(
     runs: Sequence[tuple[Run, bool]],
     examined: RecordSummary,
 ) -> list[str]:
-    """Contradictions between the manifest, the lists and the records."""
     actual = {
         "runs": len(runs),
         "records": examined.records,

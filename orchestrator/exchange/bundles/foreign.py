@@ -71,26 +71,24 @@ def open_database(path: Path, timeout_s: float = READING_S) -> Iterator[Bundle]:
 
 def _read(path: Path, folder: Path, timeout_s: float) -> None:
     """Have a child write the bundle into the folder."""
+    command = [sys.executable, "-P", "-c", _CHILD, str(path), str(folder), str(timeout_s)]
     with (folder / _MESSAGE).open("wb") as message:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD, str(path), str(folder), str(timeout_s)],
-            stdin=subprocess.DEVNULL,
-            stdout=message,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**python_environment(), "TMPDIR": str(folder)},
-        )
         try:
-            status = child.wait(timeout_s)
+            child = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=message,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**python_environment(), "TMPDIR": str(folder)},
+                timeout=timeout_s,
+                check=False,
+            )
         except subprocess.TimeoutExpired as error:
-            raise StoreError(
-                f"{path}: cannot be read within {format_duration(timeout_s)}", hint=_HINT
-            ) from error
-        finally:
-            child.kill()
-            child.wait()
-    if status != 0:
-        raise _failure(path, folder / _MESSAGE, status)
+            reason = f"{path}: cannot be read within {format_duration(timeout_s)}"
+            raise StoreError(reason, hint=_HINT) from error
+    if child.returncode != 0:
+        raise _failure(path, folder / _MESSAGE, child.returncode)
 
 
 def _failure(path: Path, file: Path, status: int) -> StoreError:

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,6 @@ class WrittenBundle:
     bundle: Path
     bytes: int
     sha256: str
-    """Hash of the whole archive."""
     manifest: BundleManifest
 
 
@@ -72,7 +71,6 @@ def write_bundle(
 
 
 def write_rows(taken: BundleRows, output: Path) -> BundleManifest:
-    """Write the runs of an open database into one archive, atomically."""
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
         manifest, members = _contents(taken, Path(folder, _UNFINISHED))
         with output_file(output) as file:
@@ -114,7 +112,10 @@ def _contents(taken: BundleRows, records: Path) -> tuple[BundleManifest, dict[st
         for stored in taken.runs
         if stored.run.matrix is not None
     }
-    members: dict[str, MemberContent] = {name: _json(rows) for name, rows in lists.items()}
+    members: dict[str, MemberContent] = {
+        name: (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode()
+        for name, rows in lists.items()
+    }
     members |= {**matrices, Member.RECORDS: records}
     manifest = BundleManifest(
         accelmatrix=__version__,
@@ -140,7 +141,3 @@ def _entry(stored: StoredRun) -> dict[str, Any]:
     matrix = None if run.matrix is None else matrix_name(run.run_id)
     entry = RunEntry(**{**run.model_dump(), "matrix": matrix}, described=stored.described)
     return entry.model_dump(mode="json")
-
-
-def _json(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    return (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode()

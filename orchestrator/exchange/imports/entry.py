@@ -121,7 +121,8 @@ class FileEntry:
         self._lists: set[str] = set()
         self._details: dict[str, str] = {}
         self._marks: list[str] = []
-        self._measures = False
+        self.measures = False
+        """True if it is a measurement even if no column takes any of its values."""
         self._faults = [] if fault is None else [fault]
 
     def set(self, **columns: Any) -> None:
@@ -187,25 +188,18 @@ class FileEntry:
         self.set(**{column: moment})
 
     def detail(self, name: str, value: object) -> None:
-        """Add values below a name to the details, except those that columns have taken."""
         self._details |= flatten(value, name)
 
-    def measures(self) -> None:
-        """Count the entry as a measurement even if no column takes any of its values."""
-        self._measures = True
-
     def mark(self, *marks: str) -> None:
-        """Add marks that no device made the numbers, with their locations."""
         self._marks += marks
 
     def fault(self, name: str, message: str) -> None:
-        """Record that the value of this name is wrong."""
         self._faults.append(f"{self.location}: {name}: {message}")
 
     def measurement(self) -> ImportedMeasurement:
         if self._faults:
             raise SkipEntry(*self._faults)
-        measured = self._measures or self._values.keys() & MEASURED
+        measured = self.measures or self._values.keys() & MEASURED
         if self._values.get("status") == "ok" and not measured:
             raise SkipEntry
         columns = {name for column, name in self._names.items() if column in self._values}

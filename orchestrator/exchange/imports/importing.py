@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -73,17 +73,12 @@ def set_import_times(
     table: pa.Table, held: RowContents, change: RecordChanges, now: datetime
 ) -> pa.Table:
     """Set the time of import; unchanged rows keep theirs."""
-    there = frozenset(change.there)
-
-    def moment(cell: str) -> datetime:
-        if cell in there:
-            return held[cell].recorded_at
-        return max(now, held[cell].recorded_at + _TICK) if cell in held else now
-
+    moments = dict.fromkeys(table["cell_id"].to_pylist(), now)
+    moments |= {cell: max(now, held[cell].recorded_at + _TICK) for cell in change.changed}
+    moments |= {cell: held[cell].recorded_at for cell in change.there}
     index = table.schema.get_field_index("recorded_at")
-    moments = [moment(cell) for cell in table["cell_id"].to_pylist()]
-    column = pa.array(moments, table.schema.field(index).type)
-    return table.set_column(index, table.schema.field(index), column)
+    field = table.schema.field(index)
+    return table.set_column(index, field, pa.array(list(moments.values()), field.type))
 
 
 @dataclass(frozen=True)
@@ -91,9 +86,7 @@ class ImportReport:
     """Effect of an import, done or previewed."""
 
     changes: Mapping[str, RecordChanges]
-    """By run id, of each file with records."""
     merged: MergeReport | None
-    """The report of the merge; None for a dry run."""
 
     @property
     def added(self) -> int:
@@ -125,7 +118,6 @@ class ImportReport:
 
 
 def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportReport:
-    """Report what `import_files` would do, without writing or creating anything."""
     with_records = [outcome for outcome in outcomes if outcome.kind == "records"]
     held, changes = _held(with_records, database), {}
     for outcome in with_records:
@@ -208,7 +200,6 @@ def _is_known(outcome: FileOutcome, read: RowContents, known: RowContents) -> bo
 
 
 def _held(outcomes: Iterable[FileOutcome], database: Path) -> Mapping[str, RowContents]:
-    """The rows of these imports that the database holds, by run id."""
     run_ids = list({outcome.run_id for outcome in outcomes if outcome.reading.measurements})
     table = imported_rows_at(database, run_ids)
     return {} if table is None else contents_by_run(table)
@@ -227,64 +218,53 @@ class Removal:
     """Reason why it is still there; None if it was deleted, or would be."""
 
 
-@dataclass(frozen=True)
-class RemovalTerms:
-    """Conditions for the deletion of imported files."""
-
-    roots: Sequence[Path]
-    """The paths that the user named."""
-    formats: Sequence[Format]
-    """Formats in which the files were read."""
-    older_than_s: float | None = None
-    """Minimum age of a file since its last change, in seconds; None for no limit."""
-    now: float = field(default_factory=time.time)
-
-
 def remove_sources(
-    outcomes: Sequence[FileOutcome], terms: RemovalTerms, database: Path
+    outcomes: Sequence[FileOutcome],
+    database: Path | None,
+    *,
+    roots: Sequence[Path],
+    formats: Sequence[Format],
+    older_than_s: float | None = None,
 ) -> Iterator[Removal]:
     """Delete each file whose every record the database holds; yields the result for each.
 
     Just before it goes, a file is read again: its hash must be the one that was imported, and its
-    records, by count and by hash, those that the database holds of it.
+    records, by count and by hash, those that the database holds of it. Without a database nothing
+    is deleted: the results are those once it holds the records. `roots` are the paths that the
+    user named; `older_than_s` is the least age of a file since its last change.
     """
-    held = _held(outcomes, database)
+    held = {} if database is None else _held(outcomes, database)
     for outcome in outcomes:
-        reason = _reason_to_keep(outcome, terms)
-        if reason is None:
-            reason = _delete(outcome, terms, held.get(outcome.run_id, {}))
+        reason = _reason_to_keep(outcome, roots, older_than_s)
+        if reason is None and database is not None:
+            reason = _delete(outcome, formats, held.get(outcome.run_id, {}))
         yield Removal(outcome.path, reason)
 
 
-def preview_removal(outcomes: Iterable[FileOutcome], terms: RemovalTerms) -> Iterator[Removal]:
-    """Report the files that could be deleted once the database holds them."""
-    for outcome in outcomes:
-        yield Removal(outcome.path, _reason_to_keep(outcome, terms))
-
-
-def _reason_to_keep(outcome: FileOutcome, terms: RemovalTerms) -> str | None:
+def _reason_to_keep(
+    outcome: FileOutcome, roots: Sequence[Path], older_than_s: float | None
+) -> str | None:
     """Reason why the file stays, whatever the database holds."""
     if not outcome.reading.measurements:
         return "none of its content is in the database"
     if faults := len(outcome.reading.faults):
         return f"{faults} of its entries could not be read, and are in no database"
-    if link := link_to(outcome.path, terms.roots):
+    if link := link_to(outcome.path, roots):
         return f"{link} is a link, and links are not followed to delete"
     try:
-        age_s = terms.now - outcome.path.stat().st_mtime
+        age_s = time.time() - outcome.path.stat().st_mtime
     except OSError as error:
         return f"cannot be looked at: {error.strerror or error}"
-    if terms.older_than_s is not None and age_s < terms.older_than_s:
-        return f"it was changed within the last {terms.older_than_s / _DAY_S:g} days"
+    if older_than_s is not None and age_s < older_than_s:
+        return f"it was changed within the last {older_than_s / _DAY_S:g} days"
     return None
 
 
-def _delete(outcome: FileOutcome, terms: RemovalTerms, held: RowContents) -> str | None:
-    """Delete the file if it is verified; else return the reason why not."""
+def _delete(outcome: FileOutcome, formats: Sequence[Format], held: RowContents) -> str | None:
     try:
         before = _state(outcome.path)
         document = Document.read(outcome.path)
-        reason = _unverified(outcome, read_document(document, terms.formats), held)
+        reason = _unverified(outcome, read_document(document, formats), held)
         if reason is None and _state(outcome.path) != before:
             reason = "it has changed since it was imported"
         if reason is None:

@@ -66,7 +66,6 @@ _ORDER = [("run_id", "ascending"), ("cell_id", "ascending")]
 
 
 def records_table(outcome: FileOutcome, recorded_at: datetime) -> pa.Table:
-    """One row for each measurement and failure of the file, with the columns of `IMPORT_SCHEMA`."""
     rows = list(_rows(outcome, recorded_at))
     filled = {name for row in rows for name in row}
     columns = [
@@ -128,13 +127,9 @@ class RowContent:
     """The content of one row as a hash."""
 
     sha: str
-    """Hash of all its values but the volatile ones."""
     recorded_at: datetime
-    """Time of the import."""
     file: str = ""
-    """The file that it was read from."""
     length: int = 0
-    """Length of its values as text, in characters."""
 
 
 RowContents = Mapping[str, RowContent]
@@ -142,12 +137,10 @@ RowContents = Mapping[str, RowContent]
 
 
 def contents_of(table: pa.Table) -> dict[str, RowContent]:
-    """Contents of one run's rows by cell id."""
     return dict(zip(table["cell_id"].to_pylist(), _contents(table), strict=True))
 
 
 def contents_by_run(table: pa.Table) -> dict[str, dict[str, RowContent]]:
-    """Contents of several runs' rows by run id and cell id."""
     contents: dict[str, dict[str, RowContent]] = {}
     names = zip(table["run_id"].to_pylist(), table["cell_id"].to_pylist(), strict=True)
     for (run_id, cell_id), content in zip(names, _contents(table), strict=True):
@@ -201,7 +194,6 @@ def _text(name: str, value: object) -> str | None:
 
 
 def records_path(results: Path, run_id: str) -> Path:
-    """Path of an import's records in the results folder."""
     return results / IMPORTS_FOLDER / f"{run_id}.parquet"
 
 
@@ -238,7 +230,6 @@ def read_runs(files: Iterable[Path]) -> list[Run]:
 
 
 def packed_contents(results: Path) -> Mapping[str, RowContents]:
-    """The contents of the rows of all packed imports, by run id."""
     packed = packed_path(results)
     return contents_by_run(_read_packed(packed)) if packed.is_file() else {}
 
@@ -301,7 +292,6 @@ def take_out(results: Path, run_id: str) -> Path | None:
 
 
 def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
-    """The rows of these runs in the packed file."""
     if not runs:
         return []
     table = _read_packed(packed)

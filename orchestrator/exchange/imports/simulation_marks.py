@@ -49,7 +49,6 @@ def marks_in(value: Any, location: str = "", without: Collection[str] = ()) -> t
 
 
 def marks_in_name(name: str) -> tuple[str, ...]:
-    """The mark in a file's name, if there is one."""
     words = _BETWEEN_WORDS.sub("_", name)
     return (f"file name: {quote(name)}",) if _claim_of(words) == "simulated" else ()
 

@@ -1,4 +1,8 @@
-"""Cached inputs of jobs (graphs, references), built once by CPU jobs and shared by all runs."""
+"""Cached inputs of jobs (graphs, references), built once by CPU jobs and shared by all runs.
+
+Such a job writes into a folder of its own. What it left there is a claim: only plain files of the
+expected names and sizes are taken, and nothing else of the cache can be reached by it.
+"""
 
 import re
 import stat

@@ -22,7 +22,6 @@ from runner.contract.errors import DamagedFile, StoreError
 
 
 def wal_path(path: Path) -> Path:
-    """The write-ahead log, where DuckDB keeps what was committed and is not yet in the file."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -31,7 +30,6 @@ def lock_path(path: Path) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of the database and its log."""
     return sum(file.stat().st_size for file in (path, wal_path(path)) if file.exists())
 
 
@@ -80,7 +78,12 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise _in_use_error(path, wait_s, _duckdb_error(path)) from error
+        held: Exception = error
+        try:
+            duckdb.connect(path, read_only=True).close()
+        except duckdb.Error as refusal:
+            held = refusal
+        raise _in_use_error(path, wait_s, held) from error
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be written: {error.strerror or error}",
@@ -92,7 +95,7 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         lock.release()
 
 
-def _in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreError:
+def _in_use_error(path: Path, wait_s: float, error: Exception) -> StoreError:
     """The error for a locked database; DuckDB's own error names the process that holds it."""
     holder = _HOLDER.search(str(error))
     by = holder[1] if holder else "another connection"
@@ -100,14 +103,6 @@ def _in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreEr
         f"{path}: still in use by {by} after waiting {wait_s:g} s",
         hint="wait for it to finish or end it, then try again; nothing was changed",
     )
-
-
-def _duckdb_error(path: Path) -> Exception | None:
-    try:
-        duckdb.connect(path, read_only=True).close()
-    except duckdb.Error as error:
-        return error
-    return None
 
 
 if TYPE_CHECKING:
@@ -129,10 +124,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def store_errors(doing: str, hint: str) -> Iterator[None]:
-    """Turn DuckDB's errors into `StoreError`s that say what was being done.
-
-    `REMEDY` in the hint stands for what helps against an error of the file system.
-    """
+    """Turn DuckDB's errors into `StoreError`s that say what was being done; see `file_hint`."""
     with interruptible():
         try:
             yield
@@ -174,8 +166,8 @@ _REFUSED = re.compile(r"Permission denied|Read-only file system")
 def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection:
     """Open an existing database, waiting up to `wait_s` seconds for its lock.
 
-    Times are shown in UTC. Readers are in a sandbox: they change nothing and reach no other file,
-    and of their settings the limit of memory alone can be changed.
+    Readers are in a sandbox: they change nothing and reach no other file, and of their settings the
+    limit of memory alone can be changed.
     """
     deadline = time.monotonic() + wait_s
     while True:
@@ -215,7 +207,6 @@ _SPILL_SHARE = 0.5
 
 
 def _sandbox() -> str:
-    """Statements that limit all readers of a file in this process, until the last is closed."""
     folder = spill_folder()
     free = int(_SPILL_SHARE * shutil.disk_usage(folder).free) if folder else 0
     return f"""
@@ -230,10 +221,7 @@ def _sandbox() -> str:
 
 
 def limit_memory(connection: DuckDBPyConnection, memory_bytes: int | None) -> int:
-    """Limit all of this process's readers of the file, without bytes to a share of the memory.
-
-    Returns the limit, bytes.
-    """
+    """Limit this process's readers of the file, by default to a share of memory; returns bytes."""
     limit = f"{QUESTION_MEMORY_SHARE:.0%}" if memory_bytes is None else f"{memory_bytes}B"
     connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
     return parse_size(scalar(connection, "SELECT current_setting('memory_limit')"))
@@ -270,10 +258,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
-    """The rows of a SELECT, without Arrow, which loads numpy.
-
-    Without pytz DuckDB gives no moments, which thus come as numbers.
-    """
+    """The rows of a SELECT, without Arrow, which loads numpy, and pytz, which moments need."""
     relation = connection.sql(sql, params=list(parameters))
     names, moments = relation.columns, [str(type_) == _MOMENT for type_ in relation.types]
     if any(moments):

@@ -87,15 +87,12 @@ def _kind_of(
             f"{path}: a DuckDB database, but not one of AccelMatrix",
             hint="name another file with `--database`",
         )
-    rows = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
+    rows = connection.execute("SELECT version, scratch FROM schema_version").fetchall()
     return DatabaseKind(*(rows[0] if rows else (0, False)))
 
 
 def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
-    """Names of columns by table, of our tables that are there.
-
-    DuckDB's own lists, `duckdb_columns` and `duckdb_tables`, take longer than all else here.
-    """
+    """Names of columns by table, of our tables that are there; DuckDB's own lists take longer."""
     columns: dict[str, set[str]] = {}
     for table in TABLES:
         with suppress(duckdb.CatalogException):
@@ -127,13 +124,12 @@ def write_blank(path: Path, *, scratch: bool) -> None:
     with duckdb.connect(path) as connection:
         create_schema(connection)
         connection.execute(
-            f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?, NULL)",
+            "INSERT INTO schema_version VALUES (?, ?, now(), ?, NULL)",
             [STORE_VERSION, scratch, __version__],
         )
 
 
 def create_schema(connection: DuckDBPyConnection) -> None:
-    """Make tables and views in an empty database."""
     connection.begin()
     for relation in (*TABLES, *VIEWS):
         connection.execute(relation.ddl)

@@ -92,7 +92,6 @@ def _record_check(
 
 
 def _checks_in(name: str) -> Iterator[Check]:
-    """The checks of one file in the folder `sql`, in its order."""
     _, *parts = _SECTION.split(read_sql(name))
     sections = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
     repairs = {check: _completed(sql) for kind, check, sql in sections if kind == "repair"}
@@ -130,7 +129,6 @@ def _check(name: str, sql: str, repair: str | None) -> Check:
 
 @cache
 def read_sql(name: str) -> str:
-    """The text of a file in the folder `sql`, named without its ending."""
     return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
 
 
@@ -140,10 +138,7 @@ def records_in_database(*, timed: bool) -> str:
 
 
 def with_derived(timed: str, needed: str = "is_ours(source) AND status = 'ok'") -> str:
-    """The clause that names the rows of a table or subquery, which hold raw durations, `records`.
-
-    Rows that fulfil `needed` must state what their raw durations tell.
-    """
+    """The clause that names rows with raw durations `records`; `needed` ones must state them."""
     return f"WITH records AS ({_derived(timed, needed)})"
 
 
@@ -272,7 +267,6 @@ _MIDDLE_CHAINS = tuple(
 
 
 def _interval_chains() -> tuple[_Chain, ...]:
-    """Every column between the ends of its interval."""
     names = {column.name for column in RESULTS.columns}
     chains = ((low, low.replace("_low", ""), low.replace("_low", "_high")) for low in names)
     return tuple(sorted(chain for chain in chains if len({*chain} & names) == 3))
@@ -294,7 +288,7 @@ def _word_check() -> Check:
             SELECT * FROM (
                 SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
                     concat_ws(', ', {", ".join(faults)}) AS fault
-                FROM {RESULTS.name} r
+                FROM benchmark_results r
             ) WHERE fault <> ''
         """,
         imported="error",

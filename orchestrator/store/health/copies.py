@@ -30,10 +30,7 @@ from runner.contract.files import sync
 
 
 def copy_database(source: Path, target: Path, wait_s: float) -> None:
-    """Copy a database with its log; `target`, which nobody may have open, appears whole or not.
-
-    Call with the source's `writer_lock` held. Readers of the source go on while it is copied.
-    """
+    """Copy a database with its log, whole or not at all; hold the source's `writer_lock`."""
     unfinished = target.with_name(f".{target.name}.copy")
     try:
         if wal_path(source).exists():  # what a killed writer left
@@ -60,10 +57,8 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
 
 
 def empty_wal(connection: DuckDBPyConnection) -> None:
-    """Bring all that was committed into the file, and remove the log.
-
-    A log of what a killed writer never committed goes only when something else is written.
-    """
+    """Bring all that was committed into the file, and remove the log."""
+    # Else the log of what a killed writer never committed would stay.
     connection.execute("BEGIN; CREATE TABLE settling AS SELECT 1; DROP TABLE settling; COMMIT")
     connection.execute("CHECKPOINT")
 

@@ -18,21 +18,21 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import open_current
 from orchestrator.store.records.kept import drop_kept, keep_decisions
-from orchestrator.store.schema.tables import ACCEPTED, OURS, SYNTHETIC, VERSION
+from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.files import REMEDY
 
-_KNOWN = f"""
-    SELECT cell_id FROM {ACCEPTED.name}
+_KNOWN = """
+    SELECT cell_id FROM accepted_changes
     WHERE run_id = ? AND (? IS NULL OR cell_id IN (SELECT unnest(?::VARCHAR[]))) ORDER BY cell_id
 """
-_ACCEPT = f"""
-    INSERT OR REPLACE INTO {ACCEPTED.name} BY NAME
+_ACCEPT = """
+    INSERT OR REPLACE INTO accepted_changes BY NAME
     SELECT $run_id || '/' || cell_id AS result_id, $run_id AS run_id, cell_id,
         $because AS because, $accepted_at AS accepted_at, $accepted_by AS accepted_by
     FROM (SELECT unnest($cell_ids::VARCHAR[]) AS cell_id)
 """
-_WITHDRAW = f"""
-    DELETE FROM {ACCEPTED.name} WHERE run_id = ? AND cell_id IN (SELECT unnest(?::VARCHAR[]))
+_WITHDRAW = """
+    DELETE FROM accepted_changes WHERE run_id = ? AND cell_id IN (SELECT unnest(?::VARCHAR[]))
 """
 
 
@@ -59,7 +59,7 @@ def accept_changes(path: Path, step: KnownStep, wait_s: float = WAIT_S) -> tuple
 def withdraw_changes(
     path: Path, run_id: str, cell_ids: Collection[str] | None = None, wait_s: float = WAIT_S
 ) -> tuple[str, ...]:
-    """Take back what was accepted of these cells of a run, or of all of them; returns their ids."""
+    """Take back what was accepted of these cells of a run, or of all; returns their ids."""
     with _changing(path, wait_s, "nothing was taken back") as connection:
         known = _known(connection, run_id, cell_ids)
         connection.execute(_WITHDRAW, [run_id, list(known)])
@@ -69,7 +69,7 @@ def withdraw_changes(
 def bind_predictor(path: Path, sha256: str, wait_s: float = WAIT_S) -> None:
     """Keep the digest of the predictor that was trained on a database."""
     with _changing(path, wait_s, "its predictor was not noted") as connection:
-        connection.execute(f"UPDATE {VERSION.name} SET predictor_sha256 = ?", [sha256])
+        connection.execute("UPDATE schema_version SET predictor_sha256 = ?", [sha256])
 
 
 @contextmanager
@@ -139,11 +139,8 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
 
 
 def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> None:
-    """Delete runs, rows that only they use, and what is kept of them; call with the lock held.
-
-    The rows go in one transaction, after the kept files: who is killed before can drop them again.
-    """
-    drop_kept(path, run_ids)
+    """Delete runs, rows that only they use, and what is kept of them; call with the lock held."""
+    drop_kept(path, run_ids)  # first: who is killed before the rows go can drop them again
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
         store_errors(f"{path}: the runs cannot be dropped", f"nothing was changed; {REMEDY}"),

@@ -5,7 +5,7 @@ be asked of it; what it does not tell is null. Its ids cannot be checked, since 
 are hashes of are not in it: it belongs into a database of its own, for a while.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,27 +57,29 @@ def write_exported(
     It has the columns of `benchmark_performance`, as text or in their types. A scratch database
     takes fake and synthetic rows.
     """
-    _require_columns(rows.column_names, path)
+    if lacking := [name for name in dict.fromkeys(_NEEDED) if name not in rows.column_names]:
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        raise UsageError(
+            f"{path}: no table of results: it lacks {', '.join(lacking[:3])}{more}",
+            hint="`orchestrator export performance` writes a table that can be compared,"
+            " `orchestrator export --bundle` all that there is",
+        )
     create(database, scratch=scratch)
     with (
         connect(database, read_only=False, wait_s=0) as connection,
         store_errors(f"{path}: cannot be read", _HINT),
     ):
-        _take(connection, rows, path)
+        columns = [name for name in rows.column_names if _record_column(name) is not None]
+        with registered(connection, _TABLE, rows.select(columns)):
+            _require_values(connection, columns, path)
+            connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
+            connection.execute(f"INSERT INTO incoming BY NAME {_records(columns, path)}")
         _require_sound(connection, path, scratch=scratch)
         with transaction(connection):
             insert_records(connection, "incoming", words)
             describe_shared(connection, "incoming")
             connection.execute(infer_runs("true"))
         unstage(connection)
-
-
-def _take(connection: DuckDBPyConnection, rows: pa.Table, path: Path) -> None:
-    columns = [name for name in rows.column_names if _record_column(name) is not None]
-    with registered(connection, _TABLE, rows.select(columns)):
-        _require_values(connection, columns, path)
-        connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
-        connection.execute(f"INSERT INTO incoming BY NAME {_records(columns, path)}")
 
 
 def _record_column(name: str) -> str | None:
@@ -98,17 +100,6 @@ def _value(name: str) -> str:
     if name.endswith("_mb"):
         return f"TRY_CAST(round(TRY_CAST({quoted} AS DOUBLE) * {MEGABYTE}) AS BIGINT)"
     return f"TRY_CAST({quoted} AS {column.type})"
-
-
-def _require_columns(names: Sequence[str], path: Path) -> None:
-    lacking = [name for name in dict.fromkeys(_NEEDED) if name not in names]
-    if lacking:
-        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        raise UsageError(
-            f"{path}: no table of results: it lacks {', '.join(lacking[:3])}{more}",
-            hint="`orchestrator export performance` writes a table that can be compared,"
-            " `orchestrator export --bundle` all that there is",
-        )
 
 
 def _require_values(connection: DuckDBPyConnection, columns: Sequence[str], path: Path) -> None:
@@ -152,7 +143,18 @@ def _records(columns: Sequence[str], path: Path) -> str:
 
 
 def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool) -> None:
-    for sentence, condition in _faults(scratch=scratch):
+    faults = {
+        f"{column.name} is none of {', '.join(column.allowed)}": (
+            f"{column.name} NOT IN ({', '.join(map(text, column.allowed))}) AND source = '{OURS}'"
+        )
+        for column in RECORD
+        if column.allowed
+    }
+    for name in ("run_id", "cell_id", "model", "status", "proof", "source"):
+        faults[f"{name} is empty"] = f"{name} IS NULL"
+    if not scratch:
+        faults["no device made it: it belongs into a scratch database"] = f"NOT {REAL}"
+    for sentence, condition in faults.items():
         rows = connection.execute(
             f"SELECT result_id FROM incoming WHERE {condition} ORDER BY result_id LIMIT 1"
         ).fetchall()
@@ -160,16 +162,3 @@ def _require_sound(connection: DuckDBPyConnection, path: Path, *, scratch: bool)
             raise StoreError(f"{path}: {rows[0][0]}: {sentence}", hint=_HINT)
     if impossible := leave_out_impossible(connection):
         raise StoreError(f"{path}: {impossible[0].reason}", hint=_HINT)
-
-
-def _faults(*, scratch: bool) -> Iterator[tuple[str, str]]:
-    for column in RECORD:
-        if column.allowed:
-            allowed = ", ".join(map(text, column.allowed))
-            condition = f"{column.name} NOT IN ({allowed}) AND source = '{OURS}'"
-            yield f"{column.name} is none of {', '.join(column.allowed)}", condition
-    needed = ("run_id", "cell_id", "model", "status", "proof", "source")
-    for name in needed:
-        yield f"{name} is empty", f"{name} IS NULL"
-    if not scratch:
-        yield "no device made it: it belongs into a scratch database", f"NOT {REAL}"

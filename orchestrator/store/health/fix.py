@@ -21,14 +21,15 @@ from orchestrator.store.database.connect import (
     writer_lock,
 )
 from orchestrator.store.database.open import open_current
-from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.copies import copy_database
 from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.health.validate import (
     ALTERED,
     RETYPED,
     Finding,
-    define_macros,
+    define_conditions,
+    define_sentences,
     find_all,
     redefine_views,
     schema_differences,
@@ -51,7 +52,6 @@ from orchestrator.store.schema.tables import (
     DURATIONS,
     JOB,
     JOBS,
-    QUARANTINE,
     RAW,
     RESULTS,
     RUNS,
@@ -139,11 +139,11 @@ def _fixed(
     words: WriteWords,
     wait_s: float,
 ) -> Validation:
-    """Repair what these checks found, within one transaction."""
     connection, kind = open_current(path, read_only=False, wait_s=wait_s)
     failure = f"{path}: cannot be repaired, and nothing was changed"
     with connection, store_errors(failure, f"{REMEDY}, then try again"):
-        define_macros(connection, now)
+        define_conditions(connection, now)
+        define_sentences(connection)
         find_faults(connection, errors)
         # Apart from the transaction, since a damaged file would end it.
         stage(connection, find_files(_record_paths(connection, path, results)))
@@ -181,27 +181,21 @@ def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
             connection.execute(
                 f"INSERT INTO faults SELECT {text(check.table)}, row_id, subject,"
                 f" {text(check.name)} || coalesce(': ' || fault, '')"
-                f" FROM ({check.query}) WHERE {_is_error(check)}"
+                f" FROM ({check.query}) WHERE CASE WHEN source IS NULL OR is_ours(source)"
+                f" THEN {check.severity == 'error'} ELSE {check.imported == 'error'} END"
             )
 
 
-def _is_error(check: Check) -> str:
-    ours = "(source IS NULL OR is_ours(source))"
-    if check.severity == check.imported:
-        return "true"
-    return ours if check.severity == "error" else f"NOT {ours}"
-
-
-_FAULTY_RUNS = f"""
+_FAULTY_RUNS = """
     SELECT DISTINCT split_part(subject, '/', 1) AS run_id FROM faults
-    WHERE table_name <> {text(RUNS.name)} ORDER BY run_id
+    WHERE table_name <> 'benchmark_runs' ORDER BY run_id
 """
 _TAKEN = f"""
     CREATE OR REPLACE TEMP TABLE restored AS
     SELECT filename, file_row_number, result_id FROM incoming
-    WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> {text(RUNS.name)})
+    WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> 'benchmark_runs')
         AND {{welcome}} AND recorded_at <= latest_moment() AND NOT {QUARANTINED}
-        AND NOT EXISTS (SELECT 1 FROM {RESULTS.name} r WHERE r.result_id = incoming.result_id
+        AND NOT EXISTS (SELECT 1 FROM benchmark_results r WHERE r.result_id = incoming.result_id
             AND r.recorded_at > incoming.recorded_at AND r.recorded_at <= latest_moment())
     QUALIFY row_number() OVER (
         PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
@@ -242,7 +236,7 @@ def _derive(connection: DuckDBPyConnection, query: str, repair: str) -> int:
 
 def _quarantine(connection: DuckDBPyConnection) -> int:
     """Move the rows of `faults` into the table `quarantine`; returns how many."""
-    count = f"SELECT count(*) FROM {QUARANTINE.name}"
+    count = "SELECT count(*) FROM quarantine"
     before = scalar(connection, count)
     owner = "o.result_id, split_part(o.result_id, '/', 1) AS run_id"
     for table, statement in (
@@ -255,8 +249,8 @@ def _quarantine(connection: DuckDBPyConnection) -> int:
     for table in (RAW, JOBS, ACCEPTED):
         connection.execute(
             f"DELETE FROM {table.name} WHERE result_id IN ("
-            f"SELECT subject FROM faults WHERE table_name = {text(RESULTS.name)})"
-            f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
+            f"SELECT subject FROM faults WHERE table_name = 'benchmark_results')"
+            f" AND result_id NOT IN (SELECT result_id FROM benchmark_results)"
         )
     return int(scalar(connection, count) - before)
 
@@ -274,7 +268,7 @@ def _reasons(table: Table) -> str:
 
 def _move(table: Table, owner: str) -> str:
     return f"""
-        INSERT INTO {QUARANTINE.name} BY NAME
+        INSERT INTO quarantine BY NAME
         SELECT {owner}, {text(table.name)} AS table_name, f.reason,
             getvariable('moment') AS quarantined_at, {_content("o", table.columns)} AS content
         FROM {_reasons(table)} JOIN {table.name} o ON o.rowid = f.row_id
@@ -303,19 +297,18 @@ _OF_OTHERS = (
 
 
 def _beside(table: Table, alias: str) -> str:
-    """Another table's rows of results of which no row stays."""
     return (
         f"LEFT JOIN (SELECT * FROM {table.name} WHERE result_id NOT IN (SELECT result_id"
-        f" FROM {RESULTS.name} WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"
+        f" FROM benchmark_results WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"
         f" ON {alias}.result_id = r.result_id"
     )
 
 
 _MOVE_RESULTS = f"""
-    INSERT INTO {QUARANTINE.name} BY NAME
-    SELECT r.result_id, r.run_id, {text(RESULTS.name)} AS table_name, f.reason,
+    INSERT INTO quarantine BY NAME
+    SELECT r.result_id, r.run_id, 'benchmark_results' AS table_name, f.reason,
         getvariable('moment') AS quarantined_at, r.recorded_at,
         {_content("r", RESULTS.columns, *_OF_OTHERS)} AS content
-    FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.row_id
+    FROM {_reasons(RESULTS)} JOIN benchmark_results r ON r.rowid = f.row_id
     {_beside(RAW, "d")} {_beside(JOBS, "j")} {_beside(ACCEPTED, "a")}
 """

@@ -8,11 +8,11 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
+from orchestrator.store.database.connect import duckdb_message, has_rows, interruptible
 from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out, stage
-from orchestrator.store.records.validate import REASON_LETTERS, Damaged
+from orchestrator.store.records.validate import Damaged, one_line
 
 CLOCK_TOLERANCE = timedelta(days=1)
 """Time by which a record may be ahead of this machine's clock, which may have been set back or be
@@ -52,30 +52,29 @@ _BY_FILE = f"""
 def leave_out_impossible(
     connection: DuckDBPyConnection, moment: datetime | None = None
 ) -> list[Damaged]:
-    """Take records that no measurement can have given out of `incoming`; returns their files.
-
-    None was recorded after `moment`; without one it is a day from now.
-    """
-    if not _has_rows(connection, "incoming"):
+    """Take records that no measurement can have given out of `incoming`; returns their files."""
+    if not has_rows(connection, "incoming"):
         return []
     define_conditions(connection, moment or datetime.now(UTC) + CLOCK_TOLERANCE)
     connection.execute(_FIND_SUSPECTS)
     connection.execute(_MAKE_IMPOSSIBLE)
-    if _has_rows(connection, "suspects"):
+    if has_rows(connection, "suspects"):
         define_sentences(connection)
         for check in suspected(connection, _CHECKS, _SUSPECTS):
             connection.execute(_find_impossible(check))
     damaged = []
-    if _has_rows(connection, "impossible"):
-        rows = connection.execute(_BY_FILE).fetchall()
-        damaged = [_describe(*row) for row in rows]
+    if has_rows(connection, "impossible"):
+        for name, faulty, total, examples in connection.execute(_BY_FILE).fetchall():
+            shown = "; ".join(map(one_line, examples))
+            more = f"; and {faulty - len(examples)} more" if faulty > len(examples) else ""
+            records = None if faulty == total else faulty
+            damaged.append(Damaged(Path(name), f"{shown}{more}", records))
         leave_out(connection, "impossible")
     connection.execute("DROP TABLE suspects; DROP TABLE impossible")
     return damaged
 
 
 def _find_impossible(check: RecordCheck) -> str:
-    """The statement that adds the faulty records of a check, where its findings are errors."""
     severity = f"CASE WHEN is_ours(source) THEN '{check.severity}' ELSE '{check.imported}' END"
     return f"""
         INSERT INTO impossible {_SUSPECTS}
@@ -86,34 +85,12 @@ def _find_impossible(check: RecordCheck) -> str:
     """
 
 
-def _has_rows(connection: DuckDBPyConnection, table: str) -> bool:
-    return bool(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
-
-
-def _describe(name: str, faulty: int, total: int, examples: list[str]) -> Damaged:
-    shown = "; ".join(_short(example) for example in examples)
-    more = f"; and {faulty - len(examples)} more" if faulty > len(examples) else ""
-    return Damaged(Path(name), f"{shown}{more}", None if faulty == total else faulty)
-
-
-def _short(reason: str) -> str:
-    return reason if len(reason) <= REASON_LETTERS else f"{reason[:REASON_LETTERS]}…"
-
-
-def _distinct(column: str) -> str:
-    return f"coalesce(list(DISTINCT {column}) FILTER ({column} IS NOT NULL), [])"
-
-
-_SUMMARY = """
-    SELECT count(*) AS records, count(*) - count(DISTINCT result_id) AS repeated,
-        count(DISTINCT hostname) AS hosts,
-        {runs} AS runs, {hardware} AS hardware, {environments} AS environments
+_IDS = ("run_id", "hardware_id", "environment_id")
+_SUMMARY = f"""
+    SELECT count(*), count(*) - count(DISTINCT result_id), count(DISTINCT hostname),
+        {", ".join(f"list(DISTINCT {name}) FILTER ({name} IS NOT NULL)" for name in _IDS)}
     FROM incoming
-""".format(
-    runs=_distinct("run_id"),
-    hardware=_distinct("hardware_id"),
-    environments=_distinct("environment_id"),
-)
+"""
 
 
 @dataclass(frozen=True)
@@ -139,16 +116,10 @@ def summarise_records(path: Path) -> RecordSummary | str:
             damaged = stage(connection, [path])
             if damaged:
                 return damaged[0].reason
-            (row,) = fetch(connection, _SUMMARY)
+            ((records, repeated, hosts, *ids),) = connection.execute(_SUMMARY).fetchall()
             impossible = leave_out_impossible(connection)
         except duckdb.Error as error:
             return duckdb_message(error)
-    return RecordSummary(
-        row["records"],
-        row["repeated"],
-        row["hosts"],
-        frozenset(row["runs"]),
-        frozenset(row["hardware"]),
-        frozenset(row["environments"]),
-        impossible[0] if impossible else None,
-    )
+    runs, hardware, environments = (frozenset(names or ()) for names in ids)
+    first = impossible[0] if impossible else None
+    return RecordSummary(records, repeated, hosts, runs, hardware, environments, first)

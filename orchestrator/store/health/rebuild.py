@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import (
@@ -14,6 +13,7 @@ from orchestrator.store.database.connect import (
     delete_database,
     is_missing,
     lock_path,
+    scalar,
     store_errors,
     transaction,
     wal_path,
@@ -22,14 +22,14 @@ from orchestrator.store.database.open import create, open_current, read_kind
 from orchestrator.store.health.copies import copy_aside
 from orchestrator.store.query.runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
-from orchestrator.store.schema.tables import RESULTS, RUNS, STORE_VERSION
+from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.system.files import REMEDY, translate_os_errors
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
 
-_LOST = f"""
-    SELECT count(*) FROM old.{RESULTS.name}
-    WHERE result_id NOT IN (SELECT result_id FROM new.{RESULTS.name})
+_LOST = """
+    SELECT count(*) FROM old.benchmark_results
+    WHERE result_id NOT IN (SELECT result_id FROM new.benchmark_results)
 """
 
 
@@ -63,16 +63,11 @@ def keep_unfiled(path: Path, filed: Collection[str], wait_s: float = WAIT_S) -> 
         store_errors(f"{path}: cannot be read", REMEDY),
     ):
         keep_decisions(connection, path)
-        if unfiled := _unfiled(connection, filed):
+        union = "SELECT run_id FROM benchmark_runs UNION SELECT run_id FROM benchmark_results"
+        runs = connection.execute(f"{union} ORDER BY run_id").fetchall()
+        if unfiled := [run_id for (run_id,) in runs if run_id not in filed]:
             names = ", ".join(map(text, unfiled))
             keep_merged(connection, f"({ALL_RECORDS} WHERE r.run_id IN ({names}))", unfiled, path)
-
-
-def _unfiled(connection: DuckDBPyConnection, filed: Collection[str]) -> list[str]:
-    runs = connection.execute(
-        f"SELECT run_id FROM {RUNS.name} UNION SELECT run_id FROM {RESULTS.name} ORDER BY run_id"
-    ).fetchall()
-    return [run_id for (run_id,) in runs if run_id not in filed]
 
 
 def begin_rebuild(path: Path, *, scratch: bool) -> Path:
@@ -115,7 +110,6 @@ def _count_lost(old: Path, new: Path) -> int | None:
         with duckdb.connect() as connection:
             for name, path in (("old", old), ("new", new)):
                 connection.execute(f"ATTACH {text(str(path))} AS {name} (READ_ONLY)")
-            ((lost,),) = connection.execute(_LOST).fetchall()
+            return int(scalar(connection, _LOST))
     except duckdb.Error:
         return None
-    return int(lost)

@@ -90,12 +90,13 @@ def take_snapshot(
 
 def list_snapshots(root: Path) -> list[Snapshot]:
     """All snapshots, the newest first, without those whose manifest is damaged."""
-    folders = [path.parent for path in root.glob(f"[!.]*/{MANIFEST}")]
     snapshots = []
-    for folder in folders:
+    for path in root.glob(f"[!.]*/{MANIFEST}"):
         with suppress(StoreError):
-            snapshots.append(Snapshot(folder, read_manifest(folder)))
-    return sorted(snapshots, key=lambda each: (each.manifest.taken_at, each.folder), reverse=True)
+            snapshots.append(Snapshot(path.parent, read_manifest(path.parent)))
+    return sorted(
+        snapshots, key=lambda snapshot: (snapshot.manifest.taken_at, snapshot.folder), reverse=True
+    )
 
 
 def find_snapshot(root: Path, name: str) -> Snapshot:
@@ -117,7 +118,11 @@ def _take_locked(
 ) -> Snapshot:
     """Copy a database with the writer's lock held; `path` is the file itself, no link to it."""
     now = datetime.now(UTC)
-    folder = _unused_name(root, "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name))))
+    dated = "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name)))
+    number, folder = 1, root / dated
+    while folder.exists():
+        number += 1
+        folder = root / f"{dated}-{number}"
     ending = f".{path.name}.tmp"
     unfinished = folder.with_name(f".{folder.name}{ending}")
     try:
@@ -158,14 +163,6 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
     )
 
 
-def _unused_name(root: Path, name: str) -> Path:
-    number, folder = 1, root / name
-    while folder.exists():
-        number += 1
-        folder = root / f"{name}-{number}"
-    return folder
-
-
 BEFORE_RESTORE = "before-restore"
 
 
@@ -195,7 +192,10 @@ def restore_snapshot(
                 kept = aside = None
                 if not is_missing(path):
                     try:
-                        _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
+                        with connect(path, read_only=True, wait_s=wait_s) as connection:
+                            is_scratch = read_kind(connection, path).scratch
+                        if is_scratch != snapshot.manifest.scratch:
+                            raise _other_kind(path, scratch=is_scratch)
                         kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
                     except DamagedFile:
                         aside = copy_aside(path, "damaged")
@@ -208,7 +208,6 @@ def restore_snapshot(
 
 
 def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
-    """Copy the snapshot's database, provided that it is as it was when it was taken."""
     with snapshot.database.open("rb") as source, incoming.open("wb") as target:
         shutil.copyfileobj(source, target)
     sync(incoming)
@@ -219,12 +218,9 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
         )
 
 
-def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
-    with connect(path, read_only=True, wait_s=wait_s) as connection:
-        kind = read_kind(connection, path)
-    if kind.scratch != scratch:
-        one, other = ("real", "scratch") if scratch else ("scratch", "real")
-        raise StoreError(
-            f"{path}: a {one} database, and the snapshot is of a {other} one",
-            hint="name another file with `--database`; nothing was changed",
-        )
+def _other_kind(path: Path, *, scratch: bool) -> StoreError:
+    one, other = ("scratch", "real") if scratch else ("real", "scratch")
+    return StoreError(
+        f"{path}: a {one} database, and the snapshot is of a {other} one",
+        hint="name another file with `--database`; nothing was changed",
+    )

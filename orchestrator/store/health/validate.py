@@ -50,7 +50,8 @@ class Finding:
 
 def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
-    define_macros(connection, now)
+    define_conditions(connection, now)
+    define_sentences(connection)
     altered = schema_differences(connection)
     ours = {f"{table.name}.{column.name}" for table in TABLES for column in table.columns}
     retyped = {name for name, how in altered.items() if name in ours and how.startswith(_IS)}
@@ -61,14 +62,8 @@ def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ..
     )
 
 
-def define_macros(connection: DuckDBPyConnection, now: datetime) -> None:
-    """Give the connection the macros and variables that the checks' SQL names."""
-    define_conditions(connection, now)
-    define_sentences(connection)
-
-
 def define_conditions(connection: DuckDBPyConnection, now: datetime) -> None:
-    """Give the connection those that the conditions of checks name."""
+    """Give the connection the macros and variables that the conditions of checks name."""
     connection.execute(f"SET VARIABLE moment = TIMESTAMPTZ {text(now.isoformat())}")
     connection.execute(read_sql("conditions"))
 
@@ -79,7 +74,6 @@ def define_sentences(connection: DuckDBPyConnection) -> None:
 
 
 def _possible(connection: DuckDBPyConnection, retyped: Collection[str]) -> list[Check]:
-    """The checks that read neither a missing view nor a column of another type."""
     if not retyped:
         views = {name for (name,) in connection.execute(_RESULT_VIEWS).fetchall()}
         return [check for check in CHECKS if views.issuperset(check.views)]
@@ -89,10 +83,7 @@ def _possible(connection: DuckDBPyConnection, retyped: Collection[str]) -> list[
 
 
 def _suspected_of(connection: DuckDBPyConnection, checks: Sequence[Check]) -> list[Check]:
-    """The checks without those of single records that every record passes.
-
-    DuckDB takes far longer to plan the sentences of a check than to try all conditions.
-    """
+    """The checks without those of records that pass: to plan their sentences takes far longer."""
     passed: set[Check] = set()
     for timed in (False, True):
         alike = [check for check in checks if isinstance(check, RecordCheck)]

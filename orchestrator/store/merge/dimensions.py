@@ -13,8 +13,6 @@ from orchestrator.store.schema.tables import (
     MODEL_SPEC,
     MODELS,
     OURS,
-    RESULTS,
-    RUNS,
     Table,
 )
 from runner.contract.record.ids import ENVIRONMENT_FACTS, MACHINE_FACTS, MEMORY_FACT
@@ -47,7 +45,17 @@ def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
         for table, hashed in _HASHED:
             rows = _newest(table, records, are_ours if ours else f"NOT {are_ours}")
             connection.execute(_upsert(table, rows, hashed if ours else ()))
-    connection.execute(_upsert(ARTEFACTS, _artefacts(records)))
+    artefacts = " UNION ALL ".join(
+        f"""
+        SELECT {digest} AS digest, {text(kind)} AS kind,
+            arg_max({name}, recorded_at) AS name,
+            arg_max(to_json({facts})::VARCHAR, recorded_at) AS facts,
+            max(recorded_at) AS seen_at
+        FROM {records} WHERE {digest} IS NOT NULL GROUP BY {digest}
+        """
+        for digest, kind, name, facts in _FILES
+    )
+    connection.execute(_upsert(ARTEFACTS, artefacts))
 
 
 def _newest(table: Table, records: str, condition: str) -> str:
@@ -68,7 +76,13 @@ def _upsert(table: Table, query: str, facts: Iterable[str] = ()) -> str:
     """The statement that adds what is new; of what is known it changes these facts alone."""
     key, seen_at = table.columns[0].name, f"greatest({table.name}.seen_at, excluded.seen_at)"
     is_newer = f"excluded.seen_at > {table.name}.seen_at"
-    differ = {fact: _differs(table.name, fact) for fact in facts}
+    differ = {}
+    for fact in facts:
+        column = f"{{}}.{fact}"
+        if fact == MEMORY_FACT:
+            column = MEMORY_GIB.replace(fact, column)
+        known, new = column.format(table.name), column.format("excluded")
+        differ[fact] = f"{known} IS DISTINCT FROM {new}"
     changes = [f"seen_at = {seen_at}"] + [
         f"{fact} = CASE WHEN {is_newer} OR {other} THEN excluded.{fact}"
         f" ELSE {table.name}.{fact} END"
@@ -79,27 +93,6 @@ def _upsert(table: Table, query: str, facts: Iterable[str] = ()) -> str:
         ON CONFLICT ({key}) DO UPDATE SET {", ".join(changes)}
         WHERE {" OR ".join([is_newer, *differ.values()])}
     """
-
-
-def _differs(table: str, fact: str) -> str:
-    """The condition under which a row hashes another fact than the one that the table has."""
-    column = f"{{}}.{fact}"
-    if fact == MEMORY_FACT:
-        column = MEMORY_GIB.replace(fact, column)
-    return f"{column.format(table)} IS DISTINCT FROM {column.format('excluded')}"
-
-
-def _artefacts(records: str) -> str:
-    return " UNION ALL ".join(
-        f"""
-        SELECT {digest} AS digest, {text(kind)} AS kind,
-            arg_max({name}, recorded_at) AS name,
-            arg_max(to_json({facts})::VARCHAR, recorded_at) AS facts,
-            max(recorded_at) AS seen_at
-        FROM {records} WHERE {digest} IS NOT NULL GROUP BY {digest}
-        """
-        for digest, kind, name, facts in _FILES
-    )
 
 
 _INFERRED = {
@@ -118,8 +111,8 @@ _INFERRED = {
 def infer_runs(which: str) -> str:
     """The statement that infers the runs whose `run_id` fulfils a condition."""
     return f"""
-        INSERT OR REPLACE INTO {RUNS.name} ({", ".join(_INFERRED)})
+        INSERT OR REPLACE INTO benchmark_runs ({", ".join(_INFERRED)})
         SELECT {", ".join(_INFERRED.values())}
-        FROM {RESULTS.name} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+        FROM benchmark_results LEFT JOIN environments USING (environment_id)
         WHERE {which} GROUP BY run_id
     """

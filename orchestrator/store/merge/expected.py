@@ -14,7 +14,7 @@ from orchestrator.store.schema.tables import OURS
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
 from runner.contract.record.files import arrow_schema
-from runner.contract.record.record import Record, Row
+from runner.contract.record.record import Record
 
 IDS = ("run_id", "job_id", "cell_id")
 CELL_COLUMNS = tuple(Cell.model_fields)
@@ -120,9 +120,7 @@ _CLAIMS = " ".join(
     ]
 )
 _EXPECTATIONS = ", ".join(f"expected.{name} AS expected_{name}" for name in (*IDS, *CELL_COLUMNS))
-_OTHERS = ", ".join(
-    f"expected.{name} AS expected_{name}" for name in (*IDS, *CELL_COLUMNS) if name != "run_id"
-)
+_OTHERS = _EXPECTATIONS.removeprefix("expected.run_id AS expected_run_id, ")
 _FIND = f"""
     CREATE OR REPLACE TEMP TABLE strangers AS
     SELECT filename, file_row_number, CASE {_CLAIMS} END AS fault FROM (
@@ -162,13 +160,11 @@ def leave_out_strangers(connection: DuckDBPyConnection, expected: ExpectedRecord
             connection.execute(_LEFT_OUT)
     if files:
         leave_out(connection, "strange_rows")
-    return [Damaged(Path(file["filename"]), _reason(file)) for file in files]
-
-
-def _reason(file: Row) -> str:
-    fault = file["fault"]
-    reason = fault_of_claim(fault["name"], fault["claim"], fault["value"])
-    if file["is_own"]:
-        return reason
-    rows = file["rows"]
-    return f"{rows} {plural(rows, 'row')} left out; the first {reason}"
+    damaged = []
+    for file in files:
+        fault, rows = file["fault"], file["rows"]
+        reason = fault_of_claim(fault["name"], fault["claim"], fault["value"])
+        if not file["is_own"]:
+            reason = f"{rows} {plural(rows, 'row')} left out; the first {reason}"
+        damaged.append(Damaged(Path(file["filename"]), reason))
+    return damaged

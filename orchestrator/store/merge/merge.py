@@ -26,10 +26,8 @@ from orchestrator.store.schema.tables import (
     DURATIONS,
     JOBS,
     OURS,
-    QUARANTINE,
     RAW,
     RESULTS,
-    RUNS,
     SYNTHETIC,
     WORD_COLUMNS,
     names,
@@ -68,7 +66,6 @@ _WORDED = pa.schema(
 
 @contextmanager
 def _worded(connection: DuckDBPyConnection, records: str, words: WriteWords) -> Iterator[str]:
-    """A relation with the words of these records, by their ids."""
     rows: pa.Table = connection.sql(_CODED.format(records=records)).to_arrow_table()
     batches = [
         pa.RecordBatch.from_pylist(
@@ -104,11 +101,11 @@ class Admission:
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
 _IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
-_KNOWN = f"""
+_KNOWN = """
     SELECT filename, count(*)
     FROM (SELECT *, run_id || '/' || cell_id AS result_id FROM offered) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at AS known_at FROM {RESULTS.name}
+        SELECT result_id, recorded_at AS known_at FROM benchmark_results
         WHERE run_id IN (SELECT DISTINCT run_id FROM offered)
     ) USING (result_id)
     GROUP BY filename HAVING bool_and(recorded_at IS NOT DISTINCT FROM known_at)
@@ -120,10 +117,7 @@ def known_files(
     files: Sequence[Path],
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> Mapping[Path, int]:
-    """Count the records of each file of which the database has all, of the same moment.
-
-    Large files and unreadable ones are left to the merge, which reads all of them.
-    """
+    """Count the records of each small file of which the database has all, of the same moment."""
     if not are_small(files) or not has_rows(connection, RESULTS.name):
         return {}
     tables = []
@@ -141,8 +135,8 @@ def known_files(
 
 
 REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
-QUARANTINED = f"""
-    EXISTS (SELECT 1 FROM {QUARANTINE.name} q WHERE q.result_id = incoming.result_id
+QUARANTINED = """
+    EXISTS (SELECT 1 FROM quarantine q WHERE q.result_id = incoming.result_id
         AND q.recorded_at IS NOT NULL
         AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
 """
@@ -158,7 +152,7 @@ _COMPARE = f"""
         WHERE {{welcome}} AND NOT {QUARANTINED}
     ) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at, source, {_HAD_CHANCE} AS had_chance FROM {RESULTS.name}
+        SELECT result_id, recorded_at, source, {_HAD_CHANCE} AS had_chance FROM benchmark_results
         WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
     ) known USING (result_id)
     WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
@@ -184,9 +178,9 @@ _HOSTS = """
     SELECT coalesce(hostname, source) AS host, count(*) AS records FROM {taken}
     GROUP BY ALL ORDER BY records DESC, host
 """
-_ENDED = f"""
+_ENDED = """
     SELECT count(DISTINCT result_id) AS verdicts, max(recorded_at) AS last FROM (
-        SELECT result_id, recorded_at FROM {RESULTS.name} WHERE run_id = ?
+        SELECT result_id, recorded_at FROM benchmark_results WHERE run_id = ?
         UNION ALL SELECT result_id, recorded_at FROM incoming WHERE run_id = ?)
 """
 """Records that are refused or in quarantine count as well: their cells have ended."""
@@ -195,7 +189,7 @@ _MAGNITUDE = "durations_ns[1]"
 """Durations take an eighth less room where those of the same magnitude stand together."""
 _INFER = infer_runs(
     "run_id IN (SELECT DISTINCT run_id FROM {taken})"
-    f" AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)"
+    " AND run_id NOT IN (SELECT run_id FROM benchmark_runs WHERE described)"
 )
 
 
@@ -206,10 +200,7 @@ def merge_files(
     admission: Admission,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
-    """Merge the records of these files in one transaction.
-
-    Damaged files are left out and reported, and so is what is not admitted.
-    """
+    """Merge the records of these files in one transaction; damaged files are reported."""
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
     damaged = stage(connection, new, check_interrupt)
@@ -269,10 +260,7 @@ def _keep(
 
 
 def incoming_in(table: str) -> str:
-    """The incoming records that a table names by file and number, as FROM wants them.
-
-    They are no view: DuckDB plans all of a view's columns wherever it is read, which are hundreds.
-    """
+    """The incoming records that a table names; of a view DuckDB would plan hundreds of columns."""
     return f"incoming SEMI JOIN {table} USING (filename, file_row_number)"
 
 
@@ -294,13 +282,12 @@ def delete_results(connection: DuckDBPyConnection, ids: str) -> None:
 
 
 def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
-    """Count the records that were left out since they are in quarantine."""
-    if not has_rows(connection, f"{QUARANTINE.name} WHERE recorded_at IS NOT NULL"):
+    if not has_rows(connection, "quarantine WHERE recorded_at IS NOT NULL"):
         return 0
     count = scalar(
         connection,
         f"SELECT count(*) FROM incoming WHERE {welcome} AND {QUARANTINED}"
-        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})",
+        f" AND result_id NOT IN (SELECT result_id FROM benchmark_results)",
     )
     return int(count)
 
@@ -308,7 +295,7 @@ def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
 def _describe(connection: DuckDBPyConnection, run: Run) -> None:
     values = [*(run.model_dump() | {"finished_at": _end(connection, run)}).values(), True]
     parameters = ", ".join("?" for _ in values)
-    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({parameters})", values)
+    connection.execute(f"INSERT OR REPLACE INTO benchmark_runs VALUES ({parameters})", values)
 
 
 def _end(connection: DuckDBPyConnection, run: Run) -> datetime | None:

@@ -53,7 +53,6 @@ class MergeReport:
 
     @property
     def is_empty(self) -> bool:
-        """True if no record was sound and admitted."""
         return not (self.inserted or self.replaced or self.unchanged)
 
     @property
@@ -73,51 +72,39 @@ class MergeReport:
                 hints += ["nothing was merged" if self.is_empty else "all others were merged"]
             raise StoreError(self.faults, hint="; ".join(hints))
 
-    def _faults(self) -> list[tuple[str, str]]:
-        return [*self._refused(), *self._damaged(), *self._contradicted(), *self._missing()]
-
-    def _refused(self) -> Iterator[tuple[str, str]]:
-        if self.refused:
-            rows = f"{len(self.refused)} {plural(len(self.refused), 'row')}"
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        if count := len(self.refused):
             yield (
-                f"refused {rows} that no device made: {_some(self.refused)}",
+                f"refused {count} {plural(count, 'row')} that no device made:"
+                f" {_some(self.refused)}",
                 "fake and synthetic rows belong in a scratch database, which `--scratch` makes",
             )
-
-    def _contradicted(self) -> Iterator[tuple[str, str]]:
-        if self.contradicted:
-            count = len(self.contradicted)
-            yield (
-                f"{count} {plural(count, 'result')} stayed as measured, though these files have"
-                f" newer ones: {_some(self.contradicted)}",
-                "to believe them, drop the run with `orchestrator database drop` and merge again",
-            )
-
-    def _missing(self) -> Iterator[tuple[str, str]]:
-        for run in self.missing:
-            count = len(run.cells)
-            yield (
-                f"run {run.run_id}: {count} of {run.planned} planned cells"
-                f" {'have' if count > 1 else 'has'} no verdict: {_some(run.cells)}",
-                f"`orchestrator run --resume {run.run_id}` measures what is missing",
-            )
-
-    def _damaged(self) -> Iterator[tuple[str, str]]:
-        whole = [file for file in self.damaged if file.records is None]
-        if whole:
+        if whole := [file for file in self.damaged if file.records is None]:
             files = f"{len(whole)} damaged file{'s were' if len(whole) > 1 else ' was'}"
             yield (
                 f"{files} left out: {_some(_reasons(whole))}",
                 "remove what is damaged and measure again with `orchestrator run --resume`",
             )
-        partly = [file for file in self.damaged if file.records is not None]
-        if partly:
+        if partly := [file for file in self.damaged if file.records is not None]:
             count = sum(file.records or 0 for file in partly)
             records = f"{count:,} record{'s were' if count > 1 else ' was'}"
             yield (
                 f"{records} left out, since no measurement can give {'them' if count > 1 else 'it'}"
                 f": {_some(_reasons(partly))}",
                 "ask whoever recorded them, or measure those cells again",
+            )
+        if count := len(self.contradicted):
+            yield (
+                f"{count} {plural(count, 'result')} stayed as measured, though these files have"
+                f" newer ones: {_some(self.contradicted)}",
+                "to believe them, drop the run with `orchestrator database drop` and merge again",
+            )
+        for run in self.missing:
+            count = len(run.cells)
+            yield (
+                f"run {run.run_id}: {count} of {run.planned} planned cells"
+                f" {'have' if count > 1 else 'has'} no verdict: {_some(run.cells)}",
+                f"`orchestrator run --resume {run.run_id}` measures what is missing",
             )
 
 

@@ -79,7 +79,6 @@ def leave_out(connection: DuckDBPyConnection, rows: str) -> None:
 
 @contextmanager
 def registered(connection: DuckDBPyConnection, name: str, rows: Any) -> Iterator[None]:
-    """Let the connection know an Arrow table or dataset under that name."""
     connection.register(name, rows)
     try:
         yield
@@ -136,7 +135,6 @@ def _insert(connection: DuckDBPyConnection, batch: Iterable[Read]) -> list[Damag
 
 
 def _by_schema(tables: Mapping[Path, pa.Table]) -> Iterable[Mapping[Path, pa.Table]]:
-    """The rows by file, those of the same columns and types together."""
     groups: list[tuple[pa.Schema, dict[Path, pa.Table]]] = []
     for path, table in tables.items():
         group = next((rows for schema, rows in groups if schema.equals(table.schema)), None)
@@ -174,7 +172,6 @@ def _checked(tables: Mapping[Path, pa.Table]) -> pa.Table:
 def _copy_large(
     connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
 ) -> list[Damaged]:
-    """Check the pages of large files, then insert their rows."""
     damaged: list[Damaged] = []
     for path in files:
         try:
@@ -192,7 +189,6 @@ def _copy_large(
 
 
 def _dataset(path: Path) -> Any:
-    """A large file, which DuckDB reads in pieces."""
     import pyarrow.dataset as ds  # loads pandas where there is one
     from pyarrow.fs import LocalFileSystem
 
@@ -202,10 +198,7 @@ def _dataset(path: Path) -> Any:
 
 
 def _impossible(column: SqlColumn) -> str:
-    """The condition under which a row's value is none that a record may have; empty if all are.
-
-    What others measured may lack what we insist on, and has words of its own.
-    """
+    """The condition under which a value is none that a record may have; empty if all are."""
     conditions = []
     ours = "" if column.name in REQUIRED else f" AND source = '{OURS}'"
     if not column.nullable:

@@ -222,17 +222,21 @@ class _Question:
         self._errors: tuple[type[Exception], ...] = (duckdb.Error, OSError, MemoryError)
 
     def ask(self, sql: str, memory_bytes: int | None) -> Answer:
-        """The answer, of which no row has been read."""
         import pyarrow as pa
+
+        from orchestrator.store.query.formats import cast_for_arrow
 
         self._errors = (*self._errors, pa.ArrowException)
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
-        reader = self._wait_for(lambda: self._reader(sql))
+        relation = self._wait_for(lambda: cast_for_arrow(self._relation(sql)))
+        # Left open, the reader would let nobody open the file again.
+        reader = self._wait_for(
+            lambda: self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
+        )
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
         return Answer(schema, self._batches(reader, schema), most_bytes)
 
     def show(self, sql: str, memory_bytes: int | None) -> ShownAnswer:
-        """The answer for the screen, of which no row has been read."""
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
         most_bytes //= _AS_TEXT
         relation = self._wait_for(lambda: self._relation(sql))
@@ -247,15 +251,7 @@ class _Question:
         return ShownAnswer(answer.schema.names, chain.from_iterable(map(text_rows, batches)))
 
     def close(self) -> None:
-        """Release the database, or have it released when the answer can be given up."""
         self._thread.close(self._owned.close)
-
-    def _reader(self, sql: str) -> pa.RecordBatchReader:
-        from orchestrator.store.query.formats import cast_for_arrow
-
-        relation = cast_for_arrow(self._relation(sql))
-        # Left open, the reader would let nobody open the file again.
-        return self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
 
     def _relation(self, sql: str) -> DuckDBPyRelation:
         require_question(self._connection, sql)

@@ -15,8 +15,7 @@ from analysis.compatibility.verdicts import BEST_FIRST, verdict_sql
 from analysis.results.source import text
 from orchestrator.store.database.connect import fetch, scalar, size_of
 from orchestrator.store.records.find import find_files
-from orchestrator.store.schema.result_views import LATEST
-from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
+from orchestrator.store.schema.tables import OURS, SYNTHETIC, TABLES, VERSION
 from orchestrator.store.schema.view import TRUSTED
 
 
@@ -63,15 +62,14 @@ def coverage(connection: DuckDBPyConnection) -> Coverage:
         dict(connection.execute(counts).fetchall()),
         _verdicts(connection),
         _covered(connection),
-        int(scalar(connection, f"SELECT count(contradicted_by) FROM {LATEST.name}")),
+        int(scalar(connection, "SELECT count(contradicted_by) FROM latest_results")),
     )
 
 
 def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
     by_source: dict[tuple[str, bool], dict[str, int]] = defaultdict(dict)
-    sql = (
-        f"SELECT source, simulated, status, count(*) FROM {RESULTS.name} GROUP BY ALL ORDER BY ALL"
-    )
+    columns = "source, simulated, status"
+    sql = f"SELECT {columns}, count(*) FROM benchmark_results GROUP BY ALL ORDER BY ALL"
     for source, simulated, status, count in connection.execute(sql).fetchall():
         by_source[source, bool(simulated)][status] = count
     verdicts = [Verdicts(*source, counts) for source, counts in by_source.items()]
@@ -79,7 +77,6 @@ def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
 
 
 def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
-    """Results by model and backend, synthetic ones too: they lie in scratch databases alone."""
     ranks = ", ".join(map(text, BEST_FIRST))
     rows = fetch(
         connection,
@@ -88,7 +85,7 @@ def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
             count(*) AS results, count(*) FILTER ({TRUSTED}) AS proven
         FROM (
             SELECT *, {verdict_sql("latency_median_s IS NOT NULL")} AS verdict
-            FROM {RESULTS.name} WHERE source IN ('{OURS}', '{SYNTHETIC}')
+            FROM benchmark_results WHERE source IN ('{OURS}', '{SYNTHETIC}')
         ) r
         GROUP BY model, backend ORDER BY model, backend
         """,
@@ -108,10 +105,7 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """The size of the database, and of the record files of these runs.
-
-    A run's files lie in the folder that has its id; an import's file has it as its name.
-    """
+    """The size of the database, and of the record files that have a run's id in their path."""
     above, sizes, ids = len(results.absolute().parts), list[int](), frozenset(runs)
     for path in find_files([results] if results.exists() else []):
         if not ids.isdisjoint({*path.parts[above:], path.stem}):

@@ -14,7 +14,7 @@ from pyarrow import types
 
 from orchestrator.store.query.ask import Answer, asking
 from orchestrator.store.query.formats import SUFFIXES, json_values, save_answer
-from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
+from orchestrator.store.schema.mode_views import GENERATION_ALL
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (
     output_folder,
@@ -35,7 +35,6 @@ _Key = tuple[object, ...]
 
 
 def is_part(path: Path) -> bool:
-    """True if a file with this path below a folder is one that an export writes."""
     return _FILE.fullmatch(path.as_posix()) is not None
 
 
@@ -142,7 +141,7 @@ TOPICS: Mapping[str, Topic] = {
     "performance": Topic(
         "SELECT * FROM benchmark_performance", "SELECT * FROM benchmark_performance_all"
     ),
-    "generation": Topic(f"SELECT * FROM {GENERATION.name}", GENERATION_ALL),
+    "generation": Topic("SELECT * FROM generation_results", GENERATION_ALL),
     "hardware": Topic(
         "SELECT * FROM hardware_info SEMI JOIN benchmark_performance USING (hardware_id)",
         "SELECT * FROM hardware_info",

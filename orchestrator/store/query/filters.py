@@ -142,13 +142,13 @@ def _check_words(
     if not unknown:
         return
     stored = connection.execute(
-        f"SELECT DISTINCT {name} FROM {PERFORMANCE_ALL.name} WHERE {name} IS NOT NULL"
+        f"SELECT DISTINCT {name} FROM benchmark_performance_all WHERE {name} IS NOT NULL"
     ).fetchall()
     known |= {word for (word,) in stored}
     for word in unknown:
         if word not in known:
             wording = f"--{name.replace('_', '-')} {word}" if as_option else f"{name}={word!r}"
-            question = f'"SELECT DISTINCT {name} FROM {PERFORMANCE_ALL.name}"'
+            question = f'"SELECT DISTINCT {name} FROM benchmark_performance_all"'
             command = f"`orchestrator query {question}`" if as_option else question
             raise UsageError.unknown(
                 word,
@@ -173,7 +173,6 @@ def _moment(name: str, value: object) -> datetime:
 
 
 def _several(value: object) -> Collection[object]:
-    """The values of a filter: those of a collection, or the one."""
     if isinstance(value, Collection) and not isinstance(value, str | bytes):
         return value
     return [value]

@@ -19,15 +19,7 @@ from duckdb import DuckDBPyConnection
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, scalar, wal_path
 from orchestrator.store.query.runs import BundleRows, stored_runs
-from orchestrator.store.schema.tables import (
-    KEPT_HERE,
-    RESULTS,
-    RUNS,
-    STORE_VERSION,
-    TABLES,
-    VERSION,
-    Table,
-)
+from orchestrator.store.schema.tables import KEPT_HERE, STORE_VERSION, TABLES, VERSION, Table
 from runner.contract.errors import StoreError
 
 _THEIRS = "theirs"
@@ -40,8 +32,8 @@ _COLUMNS = """
     WHERE database_name = ? AND schema_name = 'main'
 """
 """Columns of tables alone; what computes itself has a default, as none of ours has."""
-_WITHOUT_RUN = f"""
-    SELECT count(*) FROM {RESULTS.name} WHERE run_id NOT IN (SELECT run_id FROM {RUNS.name})
+_WITHOUT_RUN = """
+    SELECT count(*) FROM benchmark_results WHERE run_id NOT IN (SELECT run_id FROM benchmark_runs)
 """
 
 
@@ -71,7 +63,7 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
                 f"{path}: {without_run:,} of its results are of no run that it knows",
                 hint="its owner can mend that: `orchestrator database check --fix`",
             )
-        scratch = bool(scalar(connection, f"SELECT scratch FROM {VERSION.name}"))
+        scratch = bool(scalar(connection, "SELECT scratch FROM schema_version"))
         runs = stored_runs(connection)
         yield BundleRows([runs[name] for name in sorted(runs)], scratch, connection)
 
@@ -113,7 +105,7 @@ def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path
             hint="`orchestrator import` takes what other benchmarks wrote as CSV or JSON",
         )
     _require_plain(connection, replace(VERSION, columns=VERSION.columns[:2]), columns, path)
-    sql = f"SELECT version FROM {_THEIRS}.main.{VERSION.name}"
+    sql = f"SELECT version FROM {_THEIRS}.main.schema_version"
     versions = [number for (number,) in connection.execute(sql).fetchmany(2)]
     if len(versions) != 1:
         raise StoreError(f"{path}: does not say which schema it has", hint=_BUNDLE_HINT)
@@ -129,7 +121,6 @@ def _require_schema(connection: DuckDBPyConnection, columns: _TableColumns, path
 def _require_plain(
     connection: DuckDBPyConnection, table: Table, columns: _TableColumns, path: Path
 ) -> None:
-    """Insist that it is a table with our columns, none of which computes itself."""
     known = columns.get(table.name)
     if known is None:
         raise StoreError(f"{path}: has no table {table.name}", hint=_BUNDLE_HINT)

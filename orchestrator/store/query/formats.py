@@ -231,7 +231,6 @@ def _text_values(column: pa.Array) -> list[Any]:
 
 
 def save_answer(answer: Answer, form: str, path: Path) -> None:
-    """Write an answer to a file, whole or not at all."""
     with output_file(path) as file:
         WRITERS[form](answer, file)
 

@@ -120,11 +120,9 @@ class RecordStream(Iterator[StoredRecord]):
 
     @property
     def is_reading(self) -> bool:
-        """True if it has begun and not ended."""
         return getgeneratorstate(self._records) == GEN_SUSPENDED
 
     def close(self) -> None:
-        """Stop reading, and release the database."""
         self._cut_off |= getgeneratorstate(self._records) != GEN_CLOSED
         self._records.close()
 

@@ -165,7 +165,6 @@ _NUMBERS = columns(
 
 
 def _shown(row: type[ResultRow]) -> str:
-    """The columns of a row, as SELECT wants them."""
     numbers = ", ".join(f"'{column.name}': {column.expression}" for column in _NUMBERS)
     expressions = {
         "threads": f"{planned_threads('p')} AS threads",

@@ -23,7 +23,6 @@ from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ACCEPTED,
-    ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
@@ -31,7 +30,6 @@ from orchestrator.store.schema.tables import (
     RAW,
     RECORD,
     RESULTS,
-    RUNS,
     Table,
     records_sql,
 )
@@ -51,7 +49,6 @@ class StoredRun:
 
     @property
     def unfinished(self) -> Run:
-        """The run as it is described here; its end follows from its records again."""
         return self.run.model_copy(update={"finished_at": None})
 
     def is_newer_than(self, run: Run) -> bool:
@@ -63,9 +60,9 @@ class StoredRun:
 def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
     rows = fetch(
         connection,
-        f"""
-        SELECT * FROM {RUNS.name}
-        LEFT JOIN (SELECT run_id, count(*) AS records FROM {RESULTS.name} GROUP BY run_id)
+        """
+        SELECT * FROM benchmark_runs
+        LEFT JOIN (SELECT run_id, count(*) AS records FROM benchmark_results GROUP BY run_id)
             USING (run_id)
         ORDER BY started_at DESC, run_id DESC
         """,
@@ -81,10 +78,7 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
 
 
 def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
-    """The runs of which the database knows less than is given here.
-
-    A run that was described keeps its facts whatever others say of it; its end may move.
-    """
+    """The runs of which the database knows less; one that was described keeps its facts."""
     undescribed = []
     for run in runs:
         stored = known.get(run.run_id)
@@ -102,7 +96,7 @@ ALL_RECORDS = records_sql(column.name for column in (*RECORD, *ORIGIN))
 _OF_THESE = (
     f"{ALL_RECORDS} WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
 )
-_OF_RUNS = f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
+_OF_RUNS = "(SELECT * FROM benchmark_results WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
 
 
 @dataclass(frozen=True)
@@ -128,11 +122,9 @@ class BundleRows:
     def artefacts(self) -> list[Row]:
         digests = f"""
             SELECT unnest([graph_sha256, weights_revision, image_digest])
-            FROM {_OF_RUNS} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+            FROM {_OF_RUNS} LEFT JOIN environments USING (environment_id)
         """
-        return self._rows(
-            f"SELECT * FROM {ARTEFACTS.name} WHERE digest IN ({digests}) ORDER BY digest"
-        )
+        return self._rows(f"SELECT * FROM artefacts WHERE digest IN ({digests}) ORDER BY digest")
 
     def _shared(self, table: Table) -> list[Row]:
         key = table.columns[0].name
@@ -164,7 +156,6 @@ class BundleRows:
 def bundle_rows(
     path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S
 ) -> Iterator[BundleRows]:
-    """These runs of the database, or all of them if none is named."""
     require_database(path)
     connection, kind = open_current(path, read_only=True, wait_s=wait_s)
     with connection, store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"):
@@ -201,7 +192,7 @@ def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list
 
 _IMPORTED_ROWS = records_sql(
     KNOWN,
-    f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?)))",
+    "(SELECT * FROM benchmark_results WHERE run_id IN (SELECT unnest(?)))",
     (HARDWARE, ENVIRONMENTS, RAW),
 )
 

@@ -13,7 +13,6 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.result_views import NEWEST_OF_SERIES
-from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
 from orchestrator.store.schema.view import HOST_OF_VERDICT, joined_verdicts, planned_threads
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 
@@ -37,16 +36,16 @@ _NEWEST = f"""
     WITH seen AS (
         SELECT {_HERE}, r.environment_id, max(r.recorded_at) AS seen_at FROM {joined_verdicts()}
         WHERE e.runner_version IS NOT NULL AND r.run_id NOT IN (
-            SELECT run_id FROM {RUNS.name} WHERE regexp_matches(coalesce(command, ''), ?))
+            SELECT run_id FROM benchmark_runs WHERE regexp_matches(coalesce(command, ''), ?))
         GROUP BY ALL
     ), newest AS (
         SELECT {_BY}, arg_max(environment_id, (seen_at, environment_id)) AS environment_id
         FROM seen GROUP BY {_BY}
     )
-    SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN {ENVIRONMENTS.name} USING (environment_id)
+    SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN environments USING (environment_id)
 """
 _NEWEST_RESULTS = f"""(
-    SELECT * FROM {RESULTS.name} WHERE rowid IN (SELECT place FROM ({NEWEST_OF_SERIES})))"""
+    SELECT * FROM benchmark_results WHERE rowid IN (SELECT place FROM ({NEWEST_OF_SERIES})))"""
 _VALUES = ", ".join(
     f"list_distinct(list({planned_threads('r') if axis == 'threads' else f'r.{axis}'})) AS {axis}"
     for axis in GROUPED_AXES
@@ -57,10 +56,10 @@ _PROVEN = f"""
         SELECT {_HERE}, arg_max(r.hostname, r.recorded_at) AS hostname, r.environment_id,
             runs.command, count(*) AS cells, min(r.cell_id) AS example,
             min(r.recorded_at) AS since, {_VALUES}
-        FROM {joined_verdicts(_NEWEST_RESULTS)} LEFT JOIN {RUNS.name} runs ON runs.run_id = r.run_id
-        GROUP BY ALL
+        FROM {joined_verdicts(_NEWEST_RESULTS)}
+        LEFT JOIN benchmark_runs runs ON runs.run_id = r.run_id GROUP BY ALL
     )
-    SELECT proven.*, {", ".join(_FACTS)} FROM proven JOIN {ENVIRONMENTS.name} USING (environment_id)
+    SELECT proven.*, {", ".join(_FACTS)} FROM proven JOIN environments USING (environment_id)
     ORDER BY {_BY}, command, since
 """
 """The rows of `latest_results`, in groups; one look at the table finds them."""

@@ -50,8 +50,8 @@ def compact(
 ) -> Compaction | None:
     """Put all records of a finished run into one file; None if they are so already.
 
-    Records with other columns, as other versions write them, get a file of their own. The old
-    files go once the new one has been read back and says the same.
+    Records with other columns, as other versions write them, get a file of their own. Old files go
+    once the new one has been read back and says the same.
     """
     loose = _read_loose(records, run_id, frozenset(planned))
     compacted = {path: _read_compact(path, run_id, planned) for path in compact_files(records)}
@@ -94,7 +94,6 @@ def _read_loose(records: Path, run_id: str, planned: Collection[str]) -> dict[Pa
 
 
 def _read_compact(path: Path, run_id: str, planned: Collection[str]) -> pa.Table:
-    """The rows of an earlier compaction, all of them of this run's planned cells."""
     try:
         table = read_validated(path)
         for row in table.select(["run_id", "cell_id"]).to_pylist():
@@ -163,7 +162,6 @@ def same_table(left: pa.Table, right: pa.Table) -> bool:
 
 
 def _remove_empty(records: Path) -> None:
-    """Remove the folders of jobs that left no more than records."""
     for folder in filter(Path.is_dir, records.iterdir()):
         with suppress(OSError):  # logs and traces stay, and so do their folders
             folder.rmdir()

@@ -13,9 +13,8 @@ _DEEPEST = 32
 def find_files(paths: Iterable[Path]) -> list[Path]:
     """The record files under these paths, in order; folders are searched.
 
-    Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out, and so is all
-    that lies in a folder whose name starts with `.`, such as a run that is being dropped. A path
-    may be a link; what it leads to is returned.
+    Unfinished files are left out, and so are folders whose name starts with `.`, such as a run that
+    is being dropped. What a link leads to is returned.
     """
     files: set[Path] = set()
     for path in paths:
@@ -33,10 +32,10 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All of a record file's name in the folder and those below it, whatever goes away meanwhile.
+    """All of a record file's name in the folder and below, whatever goes away meanwhile.
 
-    No link is followed. What is no plain file is returned like one, so that whoever opens it can
-    name it; so are folders that cannot be listed or lie too deep.
+    No link is followed. What is no plain file, cannot be listed or lies too deep is returned like
+    one, so that whoever opens it can name it.
     """
     unlisted: list[Path] = []
 

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.sources import Origin, Run
-from orchestrator.store.schema.tables import KEPT_HERE, RUNS, Table
+from orchestrator.store.schema.tables import KEPT_HERE, Table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, read_table
 from runner.contract.errors import DamagedFile
@@ -42,8 +42,8 @@ _MANY_RUNS = TypeAdapter(list[Run])
 _ROWS_OF_TEXTS = TypeAdapter(list[list[str | None]])
 KEPT_SUFFIX = ".kept"
 _BATCH_ROWS = 4_096
-_DESCRIBED = f"""
-    SELECT * EXCLUDE (described) FROM {RUNS.name}
+_DESCRIBED = """
+    SELECT * EXCLUDE (described) FROM benchmark_runs
     WHERE described AND run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY run_id
 """
 
@@ -87,10 +87,7 @@ def described_runs(connection: DuckDBPyConnection, run_ids: Iterable[str]) -> li
 def keep_merged(
     connection: DuckDBPyConnection, rows: str, run_ids: Iterable[str], database: Path
 ) -> None:
-    """Keep these rows, which FROM takes, and what is known of their runs, in a file.
-
-    Call it in the transaction that brings them into the database.
-    """
+    """Keep rows, which FROM takes, and what is known of their runs, in the merge's transaction."""
     counts = ", ".join(f"count({name})" for name in SCHEMA.names)
     ((*filled,),) = connection.execute(f"SELECT {counts} FROM {rows}").fetchall()
     chosen = [
@@ -112,7 +109,6 @@ def keep_merged(
 
 
 def drop_kept(database: Path, run_ids: Collection[str]) -> None:
-    """Take these runs out of the record files beside a database."""
     dropped = pa.array(sorted(run_ids), pa.string())
     for path in kept_files(database):
         held = run_ids_in(path)

@@ -45,7 +45,6 @@ class OtherSchema(DamagedFile):
 
 
 def read_record(path: Path) -> Record:
-    """The one record in that file."""
     try:
         (row,) = rows(read_table(path, most_bytes=RECORD_BYTES))
         return record_of(row)
@@ -68,7 +67,7 @@ def read_validated(path: Path) -> pa.Table:
         )
     with _unreadable_as_damaged():
         if fault := next(filter(None, map(_row_fault, rows(table))), None):
-            raise DamagedFile(_one_line(fault))
+            raise DamagedFile(one_line(fault))
     return table
 
 
@@ -100,11 +99,10 @@ def require_columns(schema: pa.Schema) -> None:
     """Insist on the columns of records."""
     with _unreadable_as_damaged():
         if fault := _column_fault(schema):
-            raise DamagedFile(_one_line(fault))
+            raise DamagedFile(one_line(fault))
 
 
 def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
-    """Have a large file read as a whole, and return the names of its columns."""
     with _unreadable_as_damaged():
         schema = check_rows(path, check_interrupt)
     require_columns(schema)
@@ -149,13 +147,12 @@ def _row_fault(row: Row) -> str | None:
 
 
 def unreadable(error: Exception) -> DamagedFile:
-    """The error that says why a file cannot be read, in one line."""
     if isinstance(error, DamagedFile):
         return error
-    return DamagedFile(_one_line(f"truncated or not a Parquet file: {error}"))
+    return DamagedFile(one_line(f"truncated or not a Parquet file: {error}"))
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The first line of a reason, cut if it is endless."""
     line = text.partition("\n")[0]
     return line if len(line) <= REASON_LETTERS else f"{line[:REASON_LETTERS]}…"

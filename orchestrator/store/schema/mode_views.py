@@ -6,7 +6,6 @@ from orchestrator.store.schema.result_views import (
     RESULT_COLUMNS,
     VERDICT_COLUMNS,
 )
-from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     MEGABYTE,
     OWN_ROWS,
@@ -34,7 +33,6 @@ def _of_mode(
     condition: str,
     known: list[ViewColumn] = RESULT_COLUMNS,
 ) -> View:
-    """Rows of `benchmark_performance` with columns of their own beside."""
     return view(
         name,
         f"{doc}; rows and columns of `benchmark_performance`, with more of their own.",
@@ -101,9 +99,9 @@ _ARRIVALS = _of_mode(
     columns("service_median_ms slo_met search"),
     "r.scenario <> 'single_stream'",
 )
-_CURVE_ROWS = f"""(
+_CURVE_ROWS = """(
     SELECT *, unnest(range(1, len(offline_batches) + 1)) AS i
-    FROM {RESULTS.name} WHERE offline_batches IS NOT NULL
+    FROM benchmark_results WHERE offline_batches IS NOT NULL
 )"""
 """A row for each position in the lists of the curve."""
 _CURVE = view(
@@ -141,22 +139,22 @@ MODE_VIEWS = (GENERATION, _TRAINING, _STARTUP, _ARRIVALS, _CURVE)
 
 
 GIGA = 1_000_000_000
-_PARTS = f"""(
+_PARTS = """(
     SELECT r.*, unnest(CASE r.mode
         WHEN 'generation' THEN [
-            {{'name': 'prefill', 'flops': r.prefill_flops, 'bytes': r.prefill_bytes,
-                'passes': 1, 'seconds': r.time_to_first_token_median_s}},
-            {{'name': 'decode', 'flops': r.flops_per_iteration - r.prefill_flops,
+            {'name': 'prefill', 'flops': r.prefill_flops, 'bytes': r.prefill_bytes,
+                'passes': 1, 'seconds': r.time_to_first_token_median_s},
+            {'name': 'decode', 'flops': r.flops_per_iteration - r.prefill_flops,
                 'bytes': r.bytes_per_iteration - r.prefill_bytes, 'passes': r.new_tokens - 1,
-                'seconds': r.time_per_output_token_median_s * (r.new_tokens - 1)}}]
+                'seconds': r.time_per_output_token_median_s * (r.new_tokens - 1)}]
         ELSE [
-            {{'name': CASE r.mode WHEN 'training' THEN 'step' ELSE 'query' END,
+            {'name': CASE r.mode WHEN 'training' THEN 'step' ELSE 'query' END,
                 'flops': r.flops_per_iteration, 'bytes': r.bytes_per_iteration, 'passes': 1,
-                'seconds': coalesce(r.service_median_s, r.latency_median_s)}}]
+                'seconds': coalesce(r.service_median_s, r.latency_median_s)}]
         END) AS part
-    FROM {RESULTS.name} r WHERE r.flops_per_iteration IS NOT NULL
+    FROM benchmark_results r WHERE r.flops_per_iteration IS NOT NULL
 )"""
-_HIGHEST = f"FROM {RESULTS.name} r WHERE {OWN_ROWS} AND r.hardware_id IS NOT NULL GROUP BY ALL"
+_HIGHEST = f"FROM benchmark_results r WHERE {OWN_ROWS} AND r.hardware_id IS NOT NULL GROUP BY ALL"
 _PEAKS = f"""
     LEFT JOIN (
         SELECT r.hardware_id, r.threads, r.precision, max(r.peak_flops_per_s) AS best {_HIGHEST}

@@ -74,9 +74,7 @@ TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.item
 
 
 def rows_query(names: Iterable[str], rows: str) -> str:
-    """SELECT the rows of a relation, which has `filename`, `file_row_number` and these columns of
-    record files, under the columns that a merge works with.
-    """
+    """SELECT rows with these columns of record files under those that a merge works with."""
     columns = frozenset(names)
     known = (
         name if name in columns else f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"

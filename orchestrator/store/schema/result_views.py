@@ -5,7 +5,6 @@ from analysis.results.item_time import item_seconds_sql
 from analysis.results.metrics import PERFORMANCE_VIEW
 from analysis.results.source import text
 from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES
-from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     HOST_OF_VERDICT,
     MEASURED_AT,
@@ -41,10 +40,7 @@ def promise(one: str, other: str) -> str:
 
 
 def ratio_end(one: str, other: str, end: str, factor: float = 1.0) -> str:
-    """The low or high end of the interval of the ratio of one time by another.
-
-    A factor makes it so many times as wide, on a logarithmic scale.
-    """
+    """An end of the interval of a ratio of times, so many times as wide on a logarithmic scale."""
     ends = {"low": ("low", "high", "-"), "high": ("high", "low", "+")}
     own, others, sign = ends[end]
     squares = " + ".join(
@@ -77,7 +73,7 @@ _NEIGHBOURS = f"""
     SELECT *, {", ".join(f"lag({name}) OVER earlier AS earlier_{name}" for name in _FACT)} FROM (
         SELECT {", ".join(f"{value} AS {name}" for name, value in _FACT.items())},
             hash({SERIES_KEY}) AS series, {RESULT_ORDER} AS moment
-        FROM {RESULTS.name} r WHERE {TRUSTED} AND {GRADED}
+        FROM benchmark_results r WHERE {TRUSTED} AND {GRADED}
     ) WINDOW earlier AS (PARTITION BY series ORDER BY moment)
 """
 _PAIRS = f"""
@@ -132,7 +128,7 @@ CONTRADICTED = view(
         ),
     ],
     f"{joined_results()} JOIN ({_SIDES}) s ON r.rowid = s.one.place"
-    f" JOIN {RESULTS.name} o ON o.rowid = s.other.place",
+    f" JOIN benchmark_results o ON o.rowid = s.other.place",
 )
 
 
@@ -198,7 +194,7 @@ NEWEST_OF_SERIES = f"""
         min(r.grade) FILTER (lost.place IS NULL) AS best,
         arg_max(lost.place IS NOT NULL, {RESULT_ORDER}) AS contradicts,
         arg_max(r.rowid, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
-    FROM {RESULTS.name} r LEFT JOIN ({LOST_PLACES}) lost ON lost.place = r.rowid
+    FROM benchmark_results r LEFT JOIN ({LOST_PLACES}) lost ON lost.place = r.rowid
     WHERE {TRUSTED} GROUP BY {SERIES_KEY}
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
@@ -230,9 +226,9 @@ _SHOWN_GRADES = [
 _LATEST_ROWS = f"""(
     SELECT r.*, newest.best, newest.contradicts, before.result_id AS previous_result,
         {item_seconds_sql("before")["time"]} AS previous_time
-    FROM {RESULTS.name} r
+    FROM benchmark_results r
     JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
-    LEFT JOIN {RESULTS.name} before ON before.rowid = newest.graded[2]
+    LEFT JOIN benchmark_results before ON before.rowid = newest.graded[2]
 )"""
 LATEST = view(
     "latest_results",
@@ -254,5 +250,5 @@ LATEST_ALL = view(
     "latest_results_all",
     "The newest verdict on each cell on each machine, whatever it was.",
     VERDICT_COLUMNS,
-    joined_verdicts(f"(SELECT * FROM {RESULTS.name} WHERE rowid IN ({_NEWEST_VERDICTS}))"),
+    joined_verdicts(f"(SELECT * FROM benchmark_results WHERE rowid IN ({_NEWEST_VERDICTS}))"),
 )

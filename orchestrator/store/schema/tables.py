@@ -108,7 +108,6 @@ class Table:
 
 
 def comments(kind: str, name: str, doc: str, columns: tuple[SqlColumn, ...]) -> list[str]:
-    """The statements that write the documentation into the database itself."""
     return [
         f"COMMENT ON {kind} {name} IS {text(doc)}",
         *(f"COMMENT ON COLUMN {name}.{column.name} IS {text(column.doc)}" for column in columns),

@@ -14,7 +14,6 @@ from orchestrator.store.schema.tables import (
     OURS,
     RESULTS,
     SYNTHETIC,
-    VERSION,
     SqlColumn,
     comments,
 )
@@ -66,10 +65,10 @@ _HOST_ID = (
 """`host_id` of the contract in SQL."""
 _MACHINES = (
     f"(SELECT *, {_HOST_ID} AS host, coalesce(cpu_cores_physical, cpu_cores_logical) AS cores"
-    f" FROM {HARDWARE.name})"
+    f" FROM hardware_info)"
 )
 _SEEN = (
-    f"FROM {RESULTS.name} JOIN {_MACHINES} USING (hardware_id)"
+    f"FROM benchmark_results JOIN {_MACHINES} USING (hardware_id)"
     " WHERE host IS NOT NULL AND hostname IS NOT NULL"
 )
 
@@ -78,7 +77,7 @@ def joined_results(rows: str = RESULTS.name) -> str:
     """Results with their machine and software, under the names that `result_columns` uses."""
     return (
         f"{rows} r LEFT JOIN {_MACHINES} h USING (hardware_id)"
-        f" LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)"
+        f" LEFT JOIN environments e USING (environment_id)"
     )
 
 
@@ -155,7 +154,6 @@ def columns_of_metrics(view: str, beside: Iterable[ViewColumn]) -> list[ViewColu
 
 
 def view(name: str, doc: str, shown: Sequence[ViewColumn], rows: str) -> View:
-    """The view of these columns of the rows, which FROM takes."""
     described = tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
     return View(name, doc, described, f"SELECT {select_list(shown)} FROM {rows}")
 
@@ -173,7 +171,7 @@ def planned_threads(row: str) -> str:
     return f"CASE WHEN {named} THEN {row}.threads END"
 
 
-_MADE = f"r.source = '{SYNTHETIC}' AND (SELECT scratch FROM {VERSION.name})"
+_MADE = f"r.source = '{SYNTHETIC}' AND (SELECT scratch FROM schema_version)"
 OWN_ROWS = f"(r.source = '{OURS}' AND NOT r.simulated OR {_MADE})"
 """The rows of default views: our own, and in a scratch database synthetic ones beside them."""
 TRUSTED = (

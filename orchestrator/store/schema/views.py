@@ -16,7 +16,7 @@ from orchestrator.store.schema.result_views import (
     PERFORMANCE_ALL,
     RESULT_COLUMNS,
 )
-from orchestrator.store.schema.tables import OURS, RESULTS
+from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import (
     HOST_OF_VERDICT,
     OF_SERIES,
@@ -45,7 +45,7 @@ _BEFORE = f"""
     ) OVER (
         PARTITION BY hash({OF_SERIES}, r.profile), r.cell_id ORDER BY r.recorded_at, r.run_id
     ) AS previous
-    FROM {RESULTS.name} r WHERE {TRUSTED}
+    FROM benchmark_results r WHERE {TRUSTED}
 """
 _HISTORY = view(
     "history",

@@ -29,11 +29,9 @@ class Workshop:
 
     @property
     def checkout(self) -> Path:
-        """The folder that images are built from."""
         return self.settings.folders.images.parent
 
     def images(self, **changes: object) -> LocalImages:
-        """A images with some settings changed."""
         settings = replace(self.settings, **changes)  # type: ignore[arg-type]
         return LocalImages(self.client, settings, self.lines.append)
 
@@ -53,7 +51,6 @@ class Workshop:
         return {self.settings.version: Release(registry=registry, images=noted)}
 
     def write(self, path: str, text: str) -> None:
-        """Put a file into the checkout."""
         file = self.checkout / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -96,7 +93,6 @@ def tiny_checkout(folder: Path) -> Path:
 
 @pytest.fixture
 def workshop(client: DockerClient, tmp_path: Path) -> Iterator[Workshop]:
-    """A workshop that cleans up."""
     settings = ImageSettings(
         version=f"trial-{uuid.uuid4().hex}",
         folders=SourceFolders.of(tiny_checkout(tmp_path / "checkout")),

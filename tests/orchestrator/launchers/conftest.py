@@ -23,7 +23,6 @@ MIB = 1 << 20
 
 
 def trial_image(id_: str) -> OneImage:
-    """The image of that id, for every backend."""
     return OneImage(Image("accelmatrix-trial:1", id_, id_, {"label": "value"}, "amd64", 0, ""))
 
 
@@ -37,22 +36,18 @@ class Bench:
 
     @property
     def out(self) -> Path:
-        """The output folder of every task."""
         return self.folder / "out"
 
     def task(self, script: str, backend: Backend = "fake", limits: Limits | None = None) -> Task:
-        """A task whose runner executes this script."""
         job = a_job([fake_cell(backend=backend)], limits=limits)
         return a_task(self.folder, job.model_copy(update=IDS), dedent(script))
 
     def launch(
         self, script: str, limits: Limits | None = None
     ) -> AbstractContextManager[DockerExecution]:
-        """Launch the script."""
         return self.launcher.launch(self.task(script, limits=limits))
 
     def run(self, script: str, limits: Limits | None = None) -> tuple[list[str], Exit]:
-        """Launch the script; its lines and its end."""
         with self.launch(script, limits) as execution:
             lines = list(iter(execution.lines.get, None))
             return lines, execution.wait()

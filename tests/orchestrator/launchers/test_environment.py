@@ -1,4 +1,4 @@
-"""Runners start with a short list of variables, and with those that the user names."""
+"""The choice of a launcher, and the variables of a runner."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from orchestrator.launchers.environment import (
     process_environment,
     set_variables,
 )
+from orchestrator.launchers.registry import NO_ENGINE, choose_launcher, preview_launcher
 from runner.contract.cell import Purpose
-from runner.contract.errors import UsageError
+from runner.contract.errors import EngineUnavailable, UsageError
 from runner.contract.processes import OWN_PYTHON
 from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 from tests.support.jobs import a_job
@@ -59,3 +60,25 @@ def test_a_variable_that_is_not_set_is_an_error(word: str, hint: str) -> None:
     with pytest.raises(UsageError, match="is not set in this environment") as refusal:
         set_variables([word], OURS)
     assert hint in (refusal.value.hint or "")
+
+
+@pytest.fixture
+def no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens where the engine should be."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_without_an_engine_jobs_run_as_processes_unless_containers_were_asked_for() -> None:
+    notes: list[str] = []
+    assert choose_launcher("auto", notes.append) == "process"
+    assert notes == [NO_ENGINE]
+    assert choose_launcher("process", notes.append) == "process"
+    with pytest.raises(EngineUnavailable):
+        choose_launcher("docker", notes.append)
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_a_preview_needs_no_engine() -> None:
+    names = [preview_launcher(requested).name for requested in ("auto", "process", "docker")]
+    assert names == ["process", "process", "docker"]

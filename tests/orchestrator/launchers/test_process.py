@@ -76,7 +76,6 @@ def limited_task(folder: Path, **limits: Any) -> Task:
 
 
 def play(launcher: ProcessLauncher, task: Task) -> tuple[list[str], Exit]:
-    """Launch to the end; the lines and the exit."""
     with launcher.launch(task) as execution:
         lines = [line.rstrip("\n") for line in iter(execution.lines.get, None)]
         return lines, execution.wait()
@@ -264,7 +263,6 @@ def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:
 
 
 def say(execution: ProcessExecution, text: str) -> None:
-    """Write to the runner's stdin."""
     stdin = execution._process.stdin
     assert stdin is not None
     stdin.write(text.encode())

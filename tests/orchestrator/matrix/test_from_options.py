@@ -14,7 +14,6 @@ from runner.contract.models import catalogue
 
 
 def options(**axes: str) -> BenchOptions:
-    """Options that name values of axes alone."""
     return BenchOptions.of_axes({axis: [text] for axis, text in axes.items()})
 
 

@@ -24,7 +24,6 @@ from orchestrator.running.interleaved import (
 )
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from orchestrator.store.merge.report import MergeReport
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.job import Job
@@ -36,6 +35,8 @@ from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import SEED, a_plan
 from tests.support.words import doubt_words, words_of
+
+pytestmark = pytest.mark.usefixtures("unmerged")
 
 IMAGES = (Pinned("fake", "accelmatrix-cpu:1", f"sha256:{'1' * 64}"),)
 KNOWN = {"recorded_at", "job", "model_spec", "status"}
@@ -122,18 +123,6 @@ class Turns:
     def ends(self) -> list[tuple[str, int | None]]:
         """Status and rounds of each of them."""
         return [(record.status, record.rounds) for record in self.records]
-
-
-def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
-    """The report of a merge that is not made."""
-    return MergeReport(inserted=len(folder.verdicts()))
-
-
-@pytest.fixture(autouse=True)
-def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merges are of no interest here, and take a while."""
-    for module in ("outcome", "interleaved"):
-        monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 
 def measure(

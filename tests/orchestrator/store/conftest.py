@@ -61,7 +61,6 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
 
 
 def scalar(database: Path, sql: str) -> object:
-    """The first value of the answer."""
     with duckdb.connect(database, read_only=True) as connection:
         row = connection.execute(sql).fetchone()
     assert row is not None

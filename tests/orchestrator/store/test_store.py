@@ -1,12 +1,21 @@
-"""Opening a database: created whole, kept to its kind, waited for, and refused clearly."""
+"""The store: opened, refused, locked; how much its import loads."""
 
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from orchestrator.store.health.fix import validate_database
+from orchestrator.store.query.ask import query
+from orchestrator.store.query.export import ExportOptions, export_topic
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store
+from performance.scratch import SEED, merge
+from performance.synthetic import synthesise
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import holding
@@ -41,15 +50,6 @@ def test_reading_needs_a_database(database: Path) -> None:
     assert not database.exists()
 
 
-@pytest.mark.parametrize("content", [b"not a database", b"\0" * 8192, b"PAR1" * 4096])
-def test_a_file_that_is_no_database_is_left_alone(database: Path, content: bytes) -> None:
-    database.write_bytes(content)
-    for opening in (Store.open, Store.open_readonly):
-        with pytest.raises(StoreError, match="not a database that DuckDB"):
-            opening(database)
-    assert database.read_bytes() == content
-
-
 def test_a_foreign_database_is_left_alone(database: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
@@ -63,20 +63,6 @@ def test_a_foreign_table_of_the_same_name_does_not_deceive(database: Path) -> No
         connection.execute("CREATE TABLE schema_version AS SELECT 1 AS migration")
     with pytest.raises(StoreError, match="not one of AccelMatrix"):
         Store.open(database)
-
-
-@pytest.mark.parametrize(
-    ("version", "message"),
-    [(STORE_VERSION + 1, f"has schema {STORE_VERSION + 1}"), (0, "has schema 0")],
-)
-def test_another_schema_is_refused(database: Path, version: int, message: str) -> None:
-    Store.open(database).close()
-    with duckdb.connect(database) as connection:
-        connection.execute("UPDATE schema_version SET version = ?", [version])
-    for opening in (Store.open, Store.open_readonly):
-        with pytest.raises(StoreError, match=message) as caught:
-            opening(database)
-        assert caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -139,3 +125,53 @@ def test_a_writer_gets_its_turn_when_the_holder_ends(database: Path) -> None:
         holder.stdin.close()
         with Store.open(database, wait_s=30) as store:
             assert store.runs() == []
+
+
+ROWS = 20
+"""Results of one merge."""
+MOST_TURNS = 1000
+"""Turns of one process whose results are its own."""
+
+
+def merges(database: Path, number: int, seconds: float) -> int:
+    """Take turns for so many seconds; returns the number of merges."""
+    deadline = time.monotonic() + seconds
+    for turn in count():
+        if time.monotonic() > deadline:
+            return turn
+        take_turn(database, number, turn)
+    raise AssertionError
+
+
+def take_turn(database: Path, number: int, turn: int) -> None:
+    folder = database.parent / f"records-{number}-{turn}"
+    list(synthesise(folder, ROWS, SEED, first=(number * MOST_TURNS + turn) * ROWS))
+    merge(folder, database, ROWS)
+    assert rows(database) >= (turn + 1) * ROWS
+    if turn % 3 == 1:
+        validate_database(database)
+    if turn % 3 == 2:
+        output = database.with_name(f"export-{number}.parquet")
+        export_topic(database, ExportOptions("performance", output, everything=True, force=True))
+
+
+def rows(database: Path) -> int:
+    (row,) = query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist()
+    return int(row["n"])
+
+
+@pytest.mark.parametrize(
+    ("processes", "seconds"),
+    [
+        pytest.param(2, 2.0, marks=pytest.mark.slow),
+        pytest.param(5, 60.0, marks=[pytest.mark.nightly, pytest.mark.timeout(600)]),
+    ],
+)
+def test_processes_merge_and_ask_at_once(tmp_path: Path, processes: int, seconds: float) -> None:
+    database = tmp_path / "scratch.duckdb"
+    Store.open(database, scratch=True).close()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        arguments = ([database] * processes, range(processes), [seconds] * processes)
+        total = sum(pool.map(merges, *arguments))
+    assert total >= processes
+    assert rows(database) == total * ROWS

@@ -180,7 +180,6 @@ FULL = Path("/dev/full")
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A named one."""
     os.mkfifo(tmp_path / "pipe.csv")
     return tmp_path / "pipe.csv"
 

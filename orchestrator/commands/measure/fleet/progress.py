@@ -1,7 +1,7 @@
 """Progress of a run on many hosts: a row for each of them on a terminal, names in a log."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -98,18 +98,33 @@ class LiveFleetObserver(LiveObserver):
         self._progress.update(self._run, now=self._forecast.time_left)
 
 
-class _HostRow:
+class NamingObserver(PassingObserver):
+    """Passes on the progress on one host to an observer of all of them, with the host's name."""
+
+    def __init__(self, observer: Observer, host: str) -> None:
+        super().__init__(observer)
+        self._host = host
+
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        super().note(f"{self._host}: {text}", reason)
+
+    def image_step(self, line: str) -> None:
+        super().image_step(f"{self._host}: {line}")
+
+    def job_started(self, job: Job) -> None:
+        super().job_started(job.model_copy(update={"id": f"{self._host}: {job.id}"}))
+
+
+class _HostRow(NamingObserver):
     """The row of one host: its job, how many of that job's cells it has done, its phase."""
 
     def __init__(
         self, fleet: LiveFleetObserver, host: str, progress: "Progress", task: "TaskID"
     ) -> None:
-        self._fleet, self._host = fleet, host
+        super().__init__(fleet, host)
+        self._fleet = fleet
         self._progress, self._task = progress, task
         self._job = ""
-
-    def note(self, text: str, reason: Reason | None = None) -> None:
-        self._fleet.note(f"{self._host}: {text}", reason)
 
     def image_step(self, line: str) -> None:
         self._show(escape_control_line(line))
@@ -118,9 +133,6 @@ class _HostRow:
         self._job = ""
         now = f"lost: {escape_control_line(fault)}" if fault else "idle"
         self._progress.update(self._task, total=0, completed=0, now=now)
-
-    def run_started(self, estimates_s: Mapping[str, float]) -> None:
-        """Drop the event: the run is the driver's."""
 
     def job_started(self, job: Job) -> None:
         self._fleet.begin()
@@ -137,24 +149,7 @@ class _HostRow:
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Count the cell; a verdict other than ok gets a line of its own."""
         self._progress.update(self._task, advance=1)
-        self._fleet.cell_ended(cell, record)
+        super().cell_ended(cell, record)
 
     def _show(self, now: str) -> None:
         self._progress.update(self._task, now=now)
-
-
-class NamingObserver(PassingObserver):
-    """Passes on the progress on one host to an observer of all of them, with the host's name."""
-
-    def __init__(self, observer: Observer, host: str) -> None:
-        super().__init__(observer)
-        self._host = host
-
-    def note(self, text: str, reason: Reason | None = None) -> None:
-        super().note(f"{self._host}: {text}", reason)
-
-    def image_step(self, line: str) -> None:
-        super().image_step(f"{self._host}: {line}")
-
-    def job_started(self, job: Job) -> None:
-        super().job_started(job.model_copy(update={"id": f"{self._host}: {job.id}"}))

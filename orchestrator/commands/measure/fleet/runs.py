@@ -17,16 +17,11 @@ from orchestrator.commands.fleet.hosts import (
 )
 from orchestrator.commands.measure.fleet.plan import FleetPlan, place_matrix
 from orchestrator.commands.measure.plan import source_of
-from orchestrator.commands.measure.replay import ReplayResult, replay_in
+from orchestrator.commands.measure.replay import Replay, replay_in
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.commands.measure.verification import verification_of
-from orchestrator.commands.measure.verify import (
-    VerifyRequest,
-    VerifyResult,
-    require_writable,
-    verification_plan,
-)
+from orchestrator.commands.measure.verification import Verification, verification_of
+from orchestrator.commands.measure.verify import VerifyRequest, require_writable, verification_plan
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import FleetObserver, UnitWork
@@ -209,7 +204,7 @@ def _measure(
 
 def verify_on_fleet(
     request: VerifyRequest, choice: FleetHosts, observer: FleetObserver
-) -> VerifyResult:
+) -> tuple[Verification, RunOutcome]:
     """Check every model on every path, each on a host that has it."""
     if request.save is not None:
         require_writable(request.save)
@@ -217,13 +212,14 @@ def verify_on_fleet(
     planned = verification_plan(request, backends, request.options.launcher)
     result = run_on_fleet(planned, choice.placed("any"), observer)
     folder = RunFolder.open(request.results, result.runs[0].report.run_id)
-    return VerifyResult(verification_of(folder, request.command), _outcome(result))
+    return verification_of(folder, request.command), _outcome(result)
 
 
 def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
     """The backends that some host can measure."""
-    runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
-    backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
+    runs, _ = diagnose_fleet(choice, real_backends())
+    measurable = {backend for backends in runs.values() for backend in backends}
+    backends = tuple(backend for backend in real_backends() if backend in measurable)
     if not backends:
         raise Unavailable(
             "no host of the fleet can measure any backend",
@@ -234,7 +230,7 @@ def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
 
 def replay_on_fleet(
     request: ReplayRequest, choice: FleetHosts, observer: FleetObserver
-) -> ReplayResult:
+) -> tuple[Replay | None, RunOutcome]:
     """Measure one result again on a host, in the image that the host has."""
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
@@ -243,7 +239,7 @@ def replay_on_fleet(
     resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
     outcome = _outcome(resume_on_fleet(resumed, choice.placed(), observer))
     again = f"{folder.run.run_id}/{original.cell.id}"
-    return ReplayResult(replay_in(database, original.measured, again), outcome)
+    return replay_in(database, original.measured, again), outcome
 
 
 def _outcome(result: FleetResult) -> RunOutcome:

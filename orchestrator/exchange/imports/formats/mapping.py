@@ -30,7 +30,6 @@ from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import (
     Problem,
-    not_one_of,
     problems_in,
     quote,
     raise_problems,
@@ -38,7 +37,7 @@ from orchestrator.system.problems import (
     unknown_key,
 )
 from runner.contract.cell import Frozen
-from runner.contract.errors import DamagedFile, suggest
+from runner.contract.errors import DamagedFile, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
 
 _HINT = (
@@ -74,9 +73,7 @@ class ValueSource(Frozen):
     key: PositiveInt | None = None
     """Position of a `*` in `rows`, counted from 1; its name is the value."""
     unit: str | None = None
-    """The unit of the value in the file."""
     values: dict[str, _Plain] | None = Field(default=None, min_length=1)
-    """Our value for each value of the file, as text."""
 
     @model_validator(mode="after")
     def _one_of_them(self) -> "ValueSource":
@@ -99,18 +96,14 @@ class MappingFile(Frozen):
     model_config = ConfigDict(strict=True)
 
     source: str = Field(min_length=1)
-    """The project that measured, for the records' `source`."""
     rows: str | None = Field(default=None, min_length=1)
     """Path of the rows in a JSON file, e.g. `results.*`; absent: the file's list, or the file."""
     delimiter: str = Field(default=",", min_length=1, max_length=1)
-    """Separator of a CSV's columns."""
     columns: dict[str, ValueSource]
     libraries: dict[str, ValueSource] = Field(default_factory=dict)
-    """Sources of the versions of libraries, by name."""
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Read a mapping from a YAML or JSON file."""
     source = read_source(path)
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], _HINT)
@@ -157,7 +150,7 @@ def _unit_flaw(column: str, unit: str | None) -> str | None:
     if unit is None:
         required = f"is required: one of {', '.join(UNITS[dimension])}"
         return required if dimension in _UNIT_REQUIRED else None
-    return None if unit in UNITS[dimension] else not_one_of(unit, tuple(UNITS[dimension]))
+    return None if unit in UNITS[dimension] else refuse_unknown(unit, tuple(UNITS[dimension]))
 
 
 @dataclass(frozen=True)
@@ -165,14 +158,11 @@ class MappedRow:
     """One row and the file that it is in."""
 
     location: str = ""
-    """Its line, or a JSON pointer."""
     values: dict[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
     """The names matched by each `*` on the path to it."""
     root: Any = None
-    """The whole JSON file."""
     fault: str | None = None
-    """The fault of the row as a whole."""
 
     def at(self, path: str) -> Any:
         """The value at a path; a marker if there is none."""
@@ -195,7 +185,6 @@ def _rows_in(document: Document, mapping: MappingFile) -> Iterator[MappedRow]:
 
 
 def _steps(root: Any, mapping: MappingFile) -> list[str]:
-    """The steps from a JSON file's top to its rows."""
     if mapping.rows is None:
         return [_ALL] if isinstance(root, list) else []
     return mapping.rows.split(".")
@@ -248,7 +237,6 @@ class MappedFormat:
         return cls(read_mapping(path), path.stem)
 
     def recognises(self, document: Document) -> bool:
-        """True if the file has rows, and all that the mapping takes from them."""
         try:
             return self._mismatch(document) is None
         except DamagedFile:
@@ -262,7 +250,6 @@ class MappedFormat:
         return replace(gather(entries, "a table without a measured value"), beside=(self.name,))
 
     def _mismatch(self, document: Document) -> str | None:
-        """The reason why the file is not what the mapping describes."""
         if isinstance(document.json, dict | list):
             rows = list(_rows_in(document, self._mapping))
             if rows and all(row.fault for row in rows):
@@ -280,7 +267,6 @@ class MappedFormat:
         return f"the mapping names {missing[0]!r}, which is not in the file{suggestion}"
 
     def _context(self, root: Any) -> dict[str, Any]:
-        """The values of a JSON file beside its rows."""
         steps = _steps(root, self._mapping)
         if not isinstance(root, dict) or not steps or steps[0] == _ALL:
             return {}
@@ -317,17 +303,16 @@ def _value(entry: FileEntry, row: MappedRow, origin: ValueSource) -> Any:
     meant = origin.values.get(as_text(value).strip())
     if meant is None:
         allowed = tuple(origin.values)
-        entry.fault(origin.name, not_one_of(value, allowed, " in the mapping's values"))
+        entry.fault(origin.name, refuse_unknown(value, allowed, " in the mapping's values"))
     return meant
 
 
 def _take(entry: FileEntry, column: str, origin: ValueSource, value: Any) -> None:
-    """Set a column from a value of the file, or note what is wrong with the value."""
     try:
         if column == "status":
             if value not in get_args(Status):
                 otherwise = ": name `values` in the mapping"
-                raise ValueError(not_one_of(value, get_args(Status), otherwise))
+                raise ValueError(refuse_unknown(value, get_args(Status), otherwise))
             entry.set(status=value)
         elif column == "simulated":
             if parse_boolean(value):

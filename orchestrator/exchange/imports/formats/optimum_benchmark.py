@@ -64,7 +64,6 @@ class OptimumBenchmark:
     source = "optimum-benchmark"
 
     def recognises(self, document: Document) -> bool:
-        """True if it is a report, a config or both in one."""
         data = document.json
         if not isinstance(data, dict):
             return False
@@ -75,7 +74,6 @@ class OptimumBenchmark:
         return _is_config(data.get("config")) and isinstance(data.get("report"), dict)
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each subject of the report."""
         data = document.json
         if _is_config(data):
             return Reading(nothing="the config of a run of optimum-benchmark")
@@ -137,7 +135,6 @@ class _Run:
     """Hash of the config's own file; None if it is in the same file."""
 
     def entry(self, location: str) -> FileEntry:
-        """An entry with all that the config says."""
         entry = FileEntry(location)
         entry.mark(*self.marks)
         _describe(entry, self.config)
@@ -155,7 +152,7 @@ def _entries(run: _Run) -> Iterator[FileEntry]:
     for subject, name, report in _measurements_in(run.report):
         entry = run.entry(f"{run.location}/{name}")
         entry.set(status="ok", mode=_MODES.get(subject))
-        entry.measures()
+        entry.measures = True
         _Targets(entry, report).fill(subject, name, of_data_set=of_data_set)
         yield entry
 
@@ -209,7 +206,6 @@ class _Targets:
     """The targets of one measurement, and those about loading and first calls."""
 
     def fill(self, subject: str, target: str, *, of_data_set: bool) -> None:
-        """Fill the entry; `of_data_set`: a latency is the time of the whole data set."""
         for key, tables in self.report.items():
             for kind in _KINDS if _is_target(tables) else ():
                 if not isinstance(tables.get(kind), dict | None):
@@ -259,7 +255,6 @@ class _Targets:
             self.entry.durations(f"report.{target}.latency.values", table.get("values"), unit, part)
 
     def kind(self, name: str, kind: str) -> JsonTree:
-        """One kind of a target's measurements; empty if there is none."""
         return _table(_table(self.report, name), kind)
 
     def number(self, column: str, name: str, kind: str, key: str) -> None:
@@ -268,7 +263,6 @@ class _Targets:
         self.entry.number(column, f"report.{name}.{kind}.{key}", table.get(key), unit)
 
     def rate(self, column: str, name: str, unit: str) -> None:
-        """Set a throughput if it is in the column's unit."""
         table = self.kind(name, "throughput")
         if table.get("unit") == unit:
             self.entry.number(column, f"report.{name}.throughput.value", table.get("value"))
@@ -279,7 +273,6 @@ def _table(tree: JsonTree, *names: str) -> JsonTree:
 
 
 def _describe(entry: FileEntry, config: JsonTree) -> None:
-    """Fill the entry's columns about model and host; all else becomes details."""
     backend, environment = _table(config, "backend"), _table(config, "environment")
     cpu = None if environment.get("cpu") == _NO_CPU else environment.get("cpu")
     device = str(backend.get("device") or "").split(":")[0].lower() or None

@@ -6,7 +6,6 @@ milliseconds for one batch, the mean of all steps; `param_count` is millions, ro
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.exchange.imports.document import Document, TableRow, rows_of
@@ -32,44 +31,6 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class TimmFileName:
-    """The parts of a name, as the source states them."""
-
-    precision: str
-    """E.g. `fp32`; `amp` is torch's mixed precision with fp16, `amp_bf16` with bf16."""
-    layout: str
-    torch: str
-    cuda: str | None
-    """None if the processor was measured."""
-    device: str
-    dynamo: bool
-    """True if `torch.compile` was used."""
-
-
-def parse_name(name: str) -> TimmFileName | None:
-    """The parts of a file's name; None if it does not follow the pattern."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return None
-    cuda = match["cuda"]
-    return TimmFileName(
-        precision=match["precision"],
-        layout=match["layout"],
-        torch=_torch_version(match["torch"]),
-        cuda=f"{cuda[:2]}.{cuda[2]}" if cuda else None,
-        device=match["device"],
-        dynamo=match["dynamo"] is not None,
-    )
-
-
-def _torch_version(digits: str) -> str:
-    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
-    if digits[0] == "1":
-        return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
-    return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
-
-
 class Timm:
     """The format of pytorch-image-models' benchmark script."""
 
@@ -77,15 +38,13 @@ class Timm:
     source = "pytorch-image-models"
 
     def recognises(self, document: Document) -> bool:
-        """True for a table of models with this script's columns."""
         names = _names(document)
         return "model" in names and any(
             f"{part}_{column}" in names for part in _PARTS for column in (*_TIMINGS, *_SIZES)
         )
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each row and part."""
-        names, name = _names(document), parse_name(document.path.name)
+        names, name = _names(document), _NAME.fullmatch(document.path.name)
         parts: list[_Part] = [
             part for part in _PARTS if any(f"{part}_{timing}" in names for timing in _TIMINGS)
         ]
@@ -97,7 +56,9 @@ class Timm:
 
 def _names(document: Document) -> frozenset[str]:
     rows = _json_rows(document)
-    return frozenset(document.header if rows is None else (name for row in rows for name in row))
+    return frozenset(
+        document.first_line() if rows is None else (name for row in rows for name in row)
+    )
 
 
 def _json_rows(document: Document) -> list[dict[str, Any]] | None:
@@ -114,7 +75,7 @@ def _rows(document: Document) -> Iterator[TableRow]:
         yield TableRow(f"/{position}" if isinstance(document.json, list) else "/", cells)
 
 
-def _entries(row: TableRow, parts: list[_Part], name: TimmFileName | None) -> Iterator[FileEntry]:
+def _entries(row: TableRow, parts: list[_Part], name: re.Match[str] | None) -> Iterator[FileEntry]:
     if row.fault:
         yield FileEntry(row.location, row.fault)
         return
@@ -143,7 +104,7 @@ def _entries(row: TableRow, parts: list[_Part], name: TimmFileName | None) -> It
 
 
 def _entry(
-    row: TableRow, location: str, name: TimmFileName | None, others: tuple[str, ...]
+    row: TableRow, location: str, name: re.Match[str] | None, others: tuple[str, ...]
 ) -> FileEntry:
     entry = FileEntry(location)
     entry.mark(*marks_in(row.cells, row.location.rstrip("/")))
@@ -158,14 +119,20 @@ def _entry(
     return entry
 
 
-def _host(entry: FileEntry, name: TimmFileName) -> None:
-    libraries = {"torch": name.torch} | ({"cuda": name.cuda} if name.cuda else {})
+def _host(entry: FileEntry, name: re.Match[str]) -> None:
+    """Set what the name of the file says; `amp` is torch's mixed precision with fp16."""
+    torch, cuda, device = name["torch"], name["cuda"], name["device"]
+    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
+    parts = ("1", torch[1:3], torch[3:]) if torch[0] == "1" else (torch[0], torch[1:-1], torch[-1])
+    libraries = {"torch": ".".join(filter(None, parts))}
+    if cuda:
+        libraries["cuda"] = f"{cuda[:2]}.{cuda[2]}"
     entry.set(
-        precision=name.precision,
-        runtime="torch_compile" if name.dynamo else "torch",
-        backend="cuda" if name.cuda else "cpu",
-        device_name=name.device,
-        cpu_model=None if name.cuda else name.device,
+        precision=name["precision"],
+        runtime="torch_compile" if name["dynamo"] else "torch",
+        backend="cuda" if cuda else "cpu",
+        device_name=device,
+        cpu_model=None if cuda else device,
         libraries=libraries,
     )
-    entry.detail("file_name.layout", name.layout)
+    entry.detail("file_name.layout", name["layout"])

@@ -13,7 +13,7 @@ from orchestrator.fleet.transport import HostBusy
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import Unavailable
-from tests.orchestrator.fleet.test_questions import FACTS, ScriptedConversation, ScriptedTransport
+from tests.orchestrator.fleet.test_presence import FACTS, ScriptedConversation, ScriptedTransport
 from tests.support.words import raises_words
 
 Script = Callable[[], ScriptedConversation]

@@ -47,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run_id, measured in runs.items():
         folder = a_run_folder(results, a_plan([cell for cell, _ in measured]), run_id)
         for cell, provenance in measured:
-            job = folder.job([cell], provenance).model_copy(update={"graph": GRAPH})
+            job = folder.run.job([cell], provenance).model_copy(update={"graph": GRAPH})
             folder.save(record_for(job, cell))
         merge_run(folder, results / "benchmarks.duckdb")
         if run_id == "run-2":

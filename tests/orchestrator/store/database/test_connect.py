@@ -1,20 +1,28 @@
-"""What a database file may turn out to be: a link, a folder, somebody else's, one with a log."""
+"""Connections: links, logs and locks; DuckDB's errors; work that Ctrl-C ends."""
 
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from orchestrator.store.database.connect import wal_path, writer_lock
-from orchestrator.store.health.copies import copy_database, vacuum
-from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
+from orchestrator.store.database.connect import (
+    duckdb_message,
+    interruptible,
+    store_errors,
+    transaction,
+    wal_path,
+)
+from orchestrator.store.health.copies import vacuum
+from orchestrator.store.health.snapshots import take_snapshot
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
+from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import AS_NOBODY, done, everything, script, started
+from tests.support.databases import AS_NOBODY, done, script, started
 from tests.support.records import a_record
 
 MERGE_AND_STAY = script("""
@@ -164,20 +172,6 @@ def test_a_file_that_may_not_be_read(open_folder: Path, save: Save, tmp_path: Pa
     assert "cannot be opened: Permission denied" in first
 
 
-@pytest.mark.slow
-def test_a_snapshot_and_a_copy_hold_what_the_log_held(
-    database: Path, save: Save, tmp_path: Path
-) -> None:
-    _leave_a_log(database, save(a_record()))
-    snapshot = take_snapshot(database, tmp_path / "snapshots", None, None)
-    assert snapshot.manifest.rows["benchmark_results"] == 1
-    restore_snapshot(database, tmp_path / "snapshots", "last", None)
-    with writer_lock(database, 0):
-        copy_database(database, tmp_path / "copy.duckdb", 0)
-    assert everything(tmp_path / "copy.duckdb") == everything(database)
-    assert scalar(database, "SELECT count(*) FROM benchmark_results") == 1
-
-
 def _leave_a_log(database: Path, record: Path) -> None:
     """Merge in a process that is killed before it closes the database."""
     Store.open(database).close()
@@ -186,3 +180,92 @@ def _leave_a_log(database: Path, record: Path) -> None:
         assert process.stdout.readline() == "1\n"
         os.kill(process.pid, signal.SIGKILL)
     assert wal_path(database).stat().st_size > 0
+
+
+LONG_MESSAGE = "SELECT sum(hash(i)) FROM range(1000000000) AS t(i)"
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_statement(ctrl_c: Callable[[], None]) -> None:
+    with duckdb.connect() as connection:
+        relation = connection.sql(LONG_MESSAGE)
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt), store_errors("working", "never mind"):
+            relation.to_arrow_reader(10)
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(RuntimeError, match="a bug"), store_errors("working", "never mind"):
+        raise RuntimeError("a bug")
+
+
+@pytest.mark.slow
+def test_a_function_may_be_interrupted_as_a_whole(ctrl_c: Callable[[], None]) -> None:
+    @interruptible()
+    def ask(connection: duckdb.DuckDBPyConnection) -> None:
+        relation = connection.sql(LONG_MESSAGE)
+        ctrl_c()
+        relation.to_arrow_reader(10)
+
+    with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
+        ask(connection)
+
+
+def test_what_a_thread_met_is_told_in_words() -> None:
+    with duckdb.connect() as connection, pytest.raises(duckdb.IOException) as caught:
+        connection.execute("COPY (SELECT 1) TO '/dev/full' (FORMAT parquet)")
+    told = duckdb_message(caught.value)
+    assert told == 'IO Error: Could not write file "/dev/full": No space left on device'
+
+
+@pytest.mark.parametrize("text", ['x: {"exception_type":"IO"}', 'x: {"exception_type" and no end'])
+def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
+    assert duckdb_message(RuntimeError(text)) == text
+
+
+LONG = "SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)"
+
+
+def test_what_the_work_returns_and_raises_is_passed_on() -> None:
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
+        assert thread.wait_for(lambda: connection.execute("SELECT 1").fetchall()) == [(1,)]
+        with pytest.raises(duckdb.CatalogException):
+            thread.wait_for(lambda: connection.execute("FROM nothing"))
+
+
+def test_ctrl_c_ends_each_of_several_statements(ctrl_c: Callable[[], None]) -> None:
+    def work() -> None:
+        for _ in range(3):
+            with pytest.raises(duckdb.InterruptException):
+                connection.execute(LONG)
+
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            thread.wait_for(work)
+
+
+def test_ctrl_c_ends_work_between_statements_too(ctrl_c: Callable[[], None]) -> None:
+    def work() -> None:
+        while True:
+            thread.check_interrupt()
+
+    with duckdb.connect() as connection, InterruptibleThread(connection.interrupt) as thread:
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            thread.wait_for(work)
+
+
+def test_a_transaction_that_ctrl_c_ends_is_undone(ctrl_c: Callable[[], None]) -> None:
+    def work() -> None:
+        with transaction(connection):
+            connection.execute("INSERT INTO kept VALUES (1)")
+            connection.execute(LONG)
+
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE kept (number INTEGER)")
+        with InterruptibleThread(connection.interrupt) as thread:
+            ctrl_c()
+            with pytest.raises(KeyboardInterrupt):
+                thread.wait_for(work)
+        assert connection.execute("FROM kept").fetchall() == []

@@ -20,7 +20,6 @@ BULK_ROWS = 60_000
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sound database that nobody changes."""
     folder = tmp_path_factory.mktemp("sound")
     a_sound_database(folder / "benchmarks.duckdb", folder)
     return folder / "benchmarks.duckdb"
@@ -28,7 +27,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for what is made once."""
     return tmp_path_factory.mktemp("templates")
 
 
@@ -71,7 +69,6 @@ def _filled(templates: Path) -> Path:
 
 @pytest.fixture
 def filled(_filled: Path, tmp_path: Path) -> Path:
-    """A database of one run with two results."""
     return _copied(_filled, tmp_path)
 
 

@@ -1,8 +1,12 @@
-"""Sound databases: measurements of every mode, failures, and rows that others measured."""
+"""Sound databases, and ways to damage one."""
 
+import csv
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
@@ -11,6 +15,7 @@ from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
+from tests.support.data import STORE_DATA
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 NOW = datetime(2026, 11, 21, 18, 0, 0, tzinfo=UTC)
@@ -49,7 +54,6 @@ def import_like(path: Path, like: str, result_id: str) -> None:
 
 
 def saved(results: Path, records: Sequence[Record]) -> list[Path]:
-    """The records as files in their runs' folders."""
     files = []
     for record in records:
         folder = results / record.run_id / "records" / record.job_id
@@ -59,7 +63,6 @@ def saved(results: Path, records: Sequence[Record]) -> list[Path]:
 
 
 def records() -> list[Record]:
-    """Records as our runner writes them."""
     return [
         inference(1),
         inference(4),
@@ -149,3 +152,64 @@ def _middles(prefix: str, durations_ns: Sequence[float]) -> dict[str, float]:
         f"{prefix}_mean_s": statistics.mean(durations_ns) / 1e9,
         f"{prefix}_median_s": statistics.median(durations_ns) / 1e9,
     }
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Statements that do harm, and the name of the check that finds it."""
+
+    check: str
+    sql: str
+    """With the place `{row}` for the id of the result, where one row is harmed."""
+    kind: str = "inference"
+    """Of what kind that row must be."""
+
+    def __str__(self) -> str:
+        return f"{self.check}: {' '.join(self.sql.split())[:60]}"
+
+
+def _read(table: str, change: str, check: str, kind: str, group: str) -> tuple[str, Damage]:
+    harm = f"UPDATE {table} SET {change} WHERE result_id = '{{row}}'" if table else change
+    return group, Damage(check, harm, kind)
+
+
+with (STORE_DATA / "damages.csv").open(encoding="utf-8", newline="") as _file:
+    _DAMAGES = [_read(**row) for row in csv.DictReader(_file)]
+OF_ROWS = tuple(damage for group, damage in _DAMAGES if not group)
+"""Each harms one result, so that all may be done to one database."""
+TOGETHER = tuple(
+    tuple(damage for _, damage in damages)
+    for group, damages in groupby(_DAMAGES, key=itemgetter(0))
+    if group
+)
+"""Each harms the whole database; those of one group can be done to one database."""
+OF_ALL = tuple(damage for group in TOGETHER for damage in group)
+
+
+def harm(database: Path, sql: str) -> None:
+    """Change a database as somebody with a DuckDB client may."""
+    with duckdb.connect(database) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(sql)
+
+
+def a_database_of_rows_to_harm(database: Path, results: Path) -> Mapping[Damage, str]:
+    """A sound database with one row for each damage of a row: its result id."""
+    records = {
+        damage: KINDS.get(damage.kind, KINDS["inference"])(size)
+        for size, damage in enumerate(OF_ROWS, start=1)
+    }
+    with Store.open(database) as store:
+        store.merge(
+            saved(results, list(records.values())), RUN.model_copy(update={"planned": None})
+        )
+    rows = {damage: f"{record.run_id}/{record.cell_id}" for damage, record in records.items()}
+    for damage, row in rows.items():
+        if damage.kind == "imported":
+            rows[damage] = f"{IMPORTED}-{records[damage].batch_size}"
+            import_like(database, row, rows[damage])
+    return rows
+
+
+def harm_every_row(database: Path, rows: Mapping[Damage, str]) -> None:
+    harm(database, ";".join(damage.sql.format(row=row) for damage, row in rows.items()))

@@ -19,9 +19,17 @@ from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
-from tests.orchestrator.store.health.damages import TOGETHER, Damage
-from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
-from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
+from tests.orchestrator.store.health.sound import (
+    FIRST,
+    NOW,
+    TOGETHER,
+    Damage,
+    a_database_of_rows_to_harm,
+    harm,
+    harm_every_row,
+    records,
+    saved,
+)
 from tests.support.databases import after, content, done, killed, refused, script, time_of
 from tests.support.records import RECORDED_AT
 
@@ -33,12 +41,10 @@ KEPT = (1, 3)
 
 @pytest.fixture
 def database(sound: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
     return Path(shutil.copy(sound, tmp_path))
 
 
 def held(database: Path) -> list[dict[str, Any]]:
-    """What lies in quarantine, and where it stood."""
     sql = "SELECT result_id, table_name, reason, content FROM quarantine ORDER BY ALL"
     found: list[dict[str, Any]] = query(database, sql).to_pylist()
     return found

@@ -66,15 +66,6 @@ def test_restoring_the_last_one_goes_back_again(past: Snapshot, database: Path, 
     assert len(list_snapshots(root)) == 3
 
 
-def test_it_takes_records_again(past: Snapshot, database: Path, root: Path, results: Path) -> None:
-    before = everything(database)
-    restore_snapshot(database, root, "small", None)
-    with Store.open(database) as store:
-        report = store.merge([results])
-    assert (report.inserted, report.unchanged) == (1, 1)
-    assert everything(database) == before
-
-
 def test_a_database_that_is_gone_comes_back(past: Snapshot, database: Path, root: Path) -> None:
     database.unlink()
     restored = restore_snapshot(database, root, "small", None)
@@ -117,11 +108,6 @@ def test_a_snapshot_without_its_database_is_told(
     with pytest.raises(StoreError, match="cannot be restored: No such file"):
         restore_snapshot(database, root, "small", None)
     assert everything(database) == before
-
-
-def test_an_unknown_one_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
-    with pytest.raises(UsageError, match="'large' is not a snapshot"):
-        restore_snapshot(database, root, "large", None)
 
 
 def test_somebody_elses_database_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
@@ -278,24 +264,6 @@ def test_a_damaged_manifest_is_told_and_does_not_hide_the_others(filled: Path, r
     ):
         with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
             look()
-
-
-def test_without_a_database_there_is_nothing_to_copy(database: Path, root: Path) -> None:
-    with pytest.raises(StoreError, match="there is no database yet"):
-        take_snapshot(database, root, None, None)
-
-
-def test_somebody_elses_database_is_not_copied(database: Path, root: Path) -> None:
-    with duckdb.connect(database) as connection:
-        connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
-    with pytest.raises(StoreError, match="not one of AccelMatrix"):
-        take_snapshot(database, root, None, None)
-    assert list(root.iterdir()) == []
-
-
-def test_a_snapshot_waits_for_a_writer(filled: Path, root: Path) -> None:
-    with Store.open(filled), pytest.raises(StoreError, match="still in use"):
-        take_snapshot(filled, root, None, None, wait_s=0)
 
 
 def test_a_place_that_cannot_be_written_is_told(filled: Path, root: Path) -> None:

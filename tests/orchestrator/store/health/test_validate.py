@@ -13,13 +13,28 @@ from hypothesis import strategies as st
 
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.fix import find_faults, validate_database
-from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
+from orchestrator.store.health.validate import (
+    EXAMPLES,
+    Finding,
+    define_conditions,
+    define_sentences,
+)
 from orchestrator.store.store import Store
-from runner.contract.errors import StoreError
 from runner.contract.record.record import Record
-from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, TOGETHER, Damage
-from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
-from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, import_like, saved
+from tests.orchestrator.store.health.sound import (
+    FIRST,
+    IMPORTED,
+    NOW,
+    OF_ALL,
+    OF_ROWS,
+    TOGETHER,
+    Damage,
+    a_database_of_rows_to_harm,
+    harm,
+    harm_every_row,
+    import_like,
+    saved,
+)
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 CONTRADICTS = "throughput contradicts latency"
@@ -28,7 +43,6 @@ CLOCKS = "throughput by another clock"
 
 @pytest.fixture
 def database(sound: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
     return Path(shutil.copy(sound, tmp_path))
 
 
@@ -52,7 +66,8 @@ def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
     errors = validate_database(database, now=NOW).errors
 
     with duckdb.connect(database) as connection:
-        define_macros(connection, NOW)
+        define_conditions(connection, NOW)
+        define_sentences(connection)
         find_faults(connection, errors)
         found = connection.execute("SELECT subject, reason FROM faults").fetchall()
     named = {(subject.rpartition("/")[2], reason.partition(": ")[0]) for subject, reason in found}
@@ -154,7 +169,8 @@ def test_what_others_printed_may_be_rounded(database: Path) -> None:
         if check is not None:
             expected[row] = check
     with duckdb.connect(database) as connection:
-        define_macros(connection, NOW)
+        define_conditions(connection, NOW)
+        define_sentences(connection)
         found = {
             subject: check.name
             for check in CHECKS
@@ -210,11 +226,6 @@ def test_the_fake_backend_is_welcome_in_a_scratch_database(tmp_path: Path) -> No
     with Store.open(tmp_path / "scratch.duckdb", scratch=True) as store:
         store.merge(files)
     assert findings(tmp_path / "scratch.duckdb") == {}
-
-
-def test_without_a_database_there_is_nothing_to_validate(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no database yet"):
-        validate_database(tmp_path / "none.duckdb")
 
 
 def _record(run: int, cell: int, status: str, durations: list[int]) -> Record:

@@ -29,7 +29,6 @@ LATER = RECORDED_AT + timedelta(minutes=1)
 
 @pytest.fixture
 def merged(database: Path, results: Path, save: Save) -> Path:
-    """A database that has two records."""
     save(a_record(batch_size=1), a_record(batch_size=2))
     with Store.open(database) as store:
         assert store.merge([results]) == MergeReport(inserted=2)
@@ -63,12 +62,6 @@ def test_a_damaged_file_is_not_known_and_reported(merged: Path, results: Path) -
     with Store.open(merged) as store:
         report = store.merge([results])
     assert (report.unchanged, [file.path for file in report.damaged]) == (2, [cut])
-
-
-def test_an_empty_database_is_not_asked(tmp_path: Path, database: Path) -> None:
-    with Store.open(database):
-        pass
-    assert known(database, save_record(a_record(), tmp_path)) == {}
 
 
 RUN = Run(
@@ -116,10 +109,6 @@ def test_merging_twice_changes_nothing(database: Path, results: Path, save: Save
     before = content(database)
     assert merge(database, results, run=RUN) == MergeReport(unchanged=2)
     assert content(database) == before
-
-
-def test_nothing_to_merge_is_no_error(database: Path, results: Path) -> None:
-    assert merge(database, results) == MergeReport()
 
 
 def test_a_newer_record_replaces_the_verdict_and_its_durations(

@@ -1,4 +1,4 @@
-"""Kill -9, a full disk, a read-only folder, two writers and a reader: nothing is lost."""
+"""Merges of damaged and of many files, and what is told of them."""
 
 import os
 import random
@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.merge.staging import FILES_AT_ONCE
 from orchestrator.store.query.ask import query
+from orchestrator.store.records.validate import Damaged
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from runner.contract.record.files import to_table
@@ -62,14 +64,12 @@ MERGE_AS_NOBODY = script(
 
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
-    """A file with failures of all cells."""
     records = [a_failure("lost", "gone", batch_size=size + 1) for size in range(CELLS)]
     return _saved(tmp_path / "first.parquet", records)
 
 
 @pytest.fixture
 def second(tmp_path: Path) -> Path:
-    """A file with newer measurements of the same cells."""
     later = RECORDED_AT + timedelta(hours=1)
     records = [a_record(batch_size=size + 1, recorded_at=later) for size in range(CELLS)]
     return _saved(tmp_path / "second.parquet", records)
@@ -200,3 +200,65 @@ def _assert_whole(database: Path) -> None:
     joined = "SELECT count(*) FROM raw_benchmark_data JOIN benchmark_results USING (result_id)"
     assert scalar(database, joined) == measured
     assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == measured
+
+
+@pytest.mark.slow
+def test_more_files_than_are_read_at_once(database: Path, results: Path) -> None:
+    count = FILES_AT_ONCE + 5
+    table = to_table([a_failure("lost", "gone", batch_size=size + 1) for size in range(count)])
+    for row in range(count):
+        pq.write_table(table.slice(row, 1), results / f"{row}.parquet")
+    (results / "cut.parquet").write_bytes(b"PAR1")
+    with Store.open(database) as store:
+        report = store.merge([results])
+        assert len(store.verdicts("20261121-120000-abcd")) == count
+        assert (report.inserted, len(report.damaged)) == (count, 1)
+        assert store.merge([results / "0.parquet"]) == MergeReport(unchanged=1)
+
+
+SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7))
+
+
+@pytest.mark.parametrize(
+    ("report", "told", "hinted"),
+    [
+        (
+            MergeReport(3, damaged=SEVERAL[:1]),
+            "1 damaged file was left out: 0.parquet: cut",
+            "; all others were merged",
+        ),
+        (
+            MergeReport(3, refused=("run/cell",)),
+            "refused 1 row that no device made: run/cell",
+            "; all others were merged",
+        ),
+        (
+            MergeReport(unchanged=1, refused=("a", "b"), damaged=SEVERAL),
+            "refused 2 rows that no device made: a, b; 7 damaged files were left out:"
+            " 0.parquet: cut, 1.parquet: cut, 2.parquet: cut, 3.parquet: cut, 4.parquet: cut"
+            " and 2 more",
+            "--resume`; all others were merged",
+        ),
+        (
+            MergeReport(3, refused=tuple(f"run/cell{number}" for number in range(8))),
+            "refused 8 rows that no device made: run/cell0, run/cell1, run/cell2, run/cell3,"
+            " run/cell4 and 3 more",
+            "; all others were merged",
+        ),
+        (
+            MergeReport(damaged=SEVERAL[:2]),
+            "2 damaged files were left out: 0.parquet: cut, 1.parquet: cut",
+            "; nothing was merged",
+        ),
+    ],
+    ids=["damaged", "refused", "both", "many", "nothing-else"],
+)
+def test_all_that_was_left_out_is_told(report: MergeReport, told: str, hinted: str) -> None:
+    with pytest.raises(StoreError) as raised:
+        report.require_complete()
+    assert str(raised.value) == told
+    assert str(raised.value.hint).endswith(hinted)
+
+
+def test_a_merge_of_everything_is_complete() -> None:
+    MergeReport(1, 2, 3, quarantined=4).require_complete()

@@ -25,7 +25,6 @@ DEFAULTS = [view.name for view in VIEWS if not view.name.endswith("_all")]
 
 
 def save(path: Path, *records: Record, **origin: Any) -> Path:
-    """A file of records that came from elsewhere."""
     told = Origin(**origin).model_dump()
     schema = pa.schema([*arrow_schema(), *arrow_schema(Origin)])
     table = pa.Table.from_pylist([record.model_dump() | told for record in records], schema)
@@ -43,7 +42,6 @@ def merge(database: Path, *files: Path, scratch: bool = False) -> None:
 
 
 def shown(database: Path) -> dict[str, bool]:
-    """Whether each default view has rows."""
     counts = ", ".join(f"(SELECT count(*) FROM {view}) AS {view}" for view in DEFAULTS)
     (row,) = rows(query(database, f"SELECT {counts}"))
     return {view: bool(count) for view, count in row.items()}
@@ -51,7 +49,6 @@ def shown(database: Path) -> dict[str, bool]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[Path]:
-    """Names for new files."""
     return (tmp_path / f"{number}.parquet" for number in range(9))
 
 

@@ -16,7 +16,6 @@ FORBIDDEN_QUESTIONS = (STORE_DATA / "forbidden_questions.sql").read_text("utf-8"
 
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database without a row, for questions that need none. Nobody changes it."""
     path = tmp_path_factory.mktemp("empty") / "benchmarks.duckdb"
     Store.open(path).close()
     return path
@@ -24,7 +23,6 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with two results. Nobody changes it."""
     folder = tmp_path_factory.mktemp("filled")
     for record in (a_record(batch_size=1), a_record(batch_size=8, doubts=[NOISY])):
         save_record(record, folder)
@@ -35,5 +33,4 @@ def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def filled(two_results: Path, database: Path) -> Path:
-    """A database with two results, which a test may change."""
     return Path(shutil.copy(two_results, database))

@@ -20,7 +20,6 @@ from orchestrator.store.health.fix import fix_database, validate_database
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
-from runner.contract.errors import StoreError
 from runner.contract.record.files import save_record
 from tests.support.records import RECORDED_AT, a_record
 
@@ -56,7 +55,6 @@ def accept(database: Path, run_id: str, cell_ids: list[str], because: str) -> tu
 
 
 def accepted(database: Path) -> dict[str, str]:
-    """Reasons by result."""
     rows = query(database, "SELECT result_id, because FROM accepted_changes ORDER BY ALL")
     return {row["result_id"]: row["because"] for row in rows.to_pylist()}
 
@@ -91,12 +89,6 @@ def test_what_was_accepted_is_taken_back_by_cell_or_by_run(database: Path) -> No
     assert withdraw_changes(database, "new", [second]) == (second,)
     assert withdraw_changes(database, "new") == (first,)
     assert accepted(database) == {}
-
-
-def test_without_a_database_nothing_is_made(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no database yet"):
-        accept(tmp_path / "none.duckdb", "run", ["cell"], "known")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_is_dropped_takes_it_along(database: Path) -> None:
@@ -145,13 +137,3 @@ def test_one_without_its_result_is_an_error_that_quarantine_mends(database: Path
     assert accepted(database) == {}
     sql = "SELECT content FROM quarantine WHERE table_name = 'accepted_changes'"
     assert "a new compiler" in query(database, sql)["content"][0].as_py()
-
-
-@pytest.mark.slow
-def test_a_result_goes_into_quarantine_with_what_was_accepted_of_it(database: Path) -> None:
-    with duckdb.connect(database) as connection:
-        connection.execute("UPDATE benchmark_results SET drift = 'nan'::DOUBLE")
-    fix_database(database, None)
-    assert accepted(database) == {}
-    sql = "SELECT content FROM quarantine WHERE content LIKE '%a new compiler%'"
-    assert query(database, sql).num_rows == 1

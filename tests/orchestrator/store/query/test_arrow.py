@@ -42,7 +42,6 @@ with Store.open_readonly(Path(sys.argv[1])) as store:
 def store(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Store]:
-    """An open store with two results, which nothing that is asked changes."""
     folder = tmp_path_factory.mktemp(request.param)
     database = folder / "benchmarks.duckdb"
     for record in (a_record(batch_size=1), a_record(batch_size=8)):
@@ -116,13 +115,6 @@ def test_records_are_read_to_their_end_before_a_writer_asks(filled: Path) -> Non
         assert store.arrow(COUNT).num_rows == 1
 
 
-def test_readers_ask_side_by_side(filled: Path) -> None:
-    with Store.open_readonly(filled) as one, Store.open_readonly(filled) as other:
-        assert one.arrow(COUNT) == other.arrow(COUNT) == query(filled, COUNT)
-        with Store.open_readonly(filled) as third:
-            assert third.runs() == one.runs()
-
-
 def test_nobody_writes_below_a_reader_that_has_asked(filled: Path) -> None:
     with Store.open_readonly(filled) as store:
         store.arrow(COUNT)
@@ -164,6 +156,5 @@ def _files(folder: Path) -> list[str]:
 
 
 def _write(database: Path) -> str:
-    """What another process hears that writes to the database."""
     command = [sys.executable, "-c", WRITE, str(database)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr

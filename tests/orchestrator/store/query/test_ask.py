@@ -1,21 +1,22 @@
-"""Asking in SQL changes nothing, reaches nothing else, and explains what was wrong."""
+"""Questions in SQL, or by a name alone, and the examples of the page."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from orchestrator.store.query.ask import asking, query
+from orchestrator.store.query.relations import RELATIONS, named_question
+from orchestrator.store.schema.tables import TABLES
+from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
+from runner.contract.record.files import save_record
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
-
-
-def test_no_database_says_what_to_do(database: Path) -> None:
-    with pytest.raises(StoreError, match="there is no database yet") as caught:
-        query(database, "SELECT 1")
-    assert "orchestrator bench" in str(caught.value.hint)
+from tests.support.records import NOISY, a_failure, a_record
 
 
 def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
@@ -30,7 +31,6 @@ def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
 
 @pytest.fixture(scope="module")
 def unharmed(two_results: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A database with two results, which nothing that is asked changes."""
     database = Path(shutil.copy(two_results, tmp_path_factory.mktemp("unharmed")))
     before = database.read_bytes()
     yield database
@@ -128,3 +128,102 @@ def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
 def test_a_database_that_is_being_written_says_so(filled: Path) -> None:
     with Store.open(filled), pytest.raises(StoreError, match="still in use"):
         query(filled, "SELECT 1", wait_s=0)
+
+
+WIDTH = 80
+GAP = 2
+
+
+def test_every_view_and_table_has_a_line_that_fits_a_terminal() -> None:
+    assert {relation.name for relation in RELATIONS} == {known.name for known in (*TABLES, *VIEWS)}
+    longest = max(len(relation.name) for relation in RELATIONS)
+    assert all(longest + GAP + len(relation.use) <= WIDTH for relation in RELATIONS)
+
+
+@pytest.mark.parametrize("name", ["latest_results", "benchmark_performance", "history"])
+def test_results_are_shown_with_their_medians_on_the_narrowest_terminal(name: str) -> None:
+    columns = next(relation.columns for relation in RELATIONS if relation.name == name)
+    shown = columns[: columns.index("latency_median_ms") + 1]
+    longest = {"model": "bert-base-uncased", "runtime": "torch_compile"}
+    widths = [max(len(column), len(longest.get(column, ""))) for column in shown]
+    assert {"cell_id", "measured_at"}.isdisjoint(shown)
+    assert sum(widths) + GAP * (len(shown) - 1) <= WIDTH
+
+
+def test_the_question_behind_each_name_can_be_asked(database: Path) -> None:
+    Store.open(database).close()
+    columns = {known.name: len(known.columns) for known in (*TABLES, *VIEWS)}
+    with duckdb.connect(database, read_only=True) as connection:
+        for relation in RELATIONS:
+            short = named_question(relation.name, wide=False)
+            whole = named_question(f" {relation.name.upper()}; ", wide=True)
+            assert short is not None
+            assert whole is not None
+            shown = len(connection.sql(short.sql).columns)
+            assert shown + short.left_out == len(connection.sql(whole.sql).columns)
+            assert (whole.left_out, columns[relation.name]) == (0, shown + short.left_out)
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1", "FROM history", "", "(SELECT 1)", "history h"])
+def test_a_statement_stays_as_it_is(sql: str) -> None:
+    assert named_question(sql, wide=False) is None
+
+
+def test_a_name_that_is_none_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean latest_results") as caught:
+        named_question("latest_result", wide=False)
+    assert "orchestrator query" in str(caught.value.hint)
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "ask.md"
+EXAMPLES = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+PYTHON = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("site")
+    folder = site / "results" / "run"
+    folder.mkdir(parents=True)
+    for record in (
+        a_record(batch_size=1),
+        a_record(batch_size=8, throughput=900.0),
+        a_record(batch_size=8, throughput=1200.0, precision="bf16"),
+        a_record(batch_size=4, correct=False, correct_reason="beyond the tolerance"),
+        a_record(batch_size=2, rounds=3, drift=0.01, drift_p_value=0.4, doubts=[NOISY]),
+        a_record(mode="generation", new_tokens=32, part_durations_ns={"first_token": [20_000_000]}),
+        a_record(mode="training", flops_per_iteration=10**9, bytes_per_iteration=10**7),
+        a_record(mode="startup"),
+        a_record(scenario="server", target_qps=50.0, achieved_qps=49.0),
+        a_record(
+            scenario="offline",
+            offline_batches=[1],
+            offline_queries=[30],
+            offline_throughputs=[250.0],
+            offline_latencies_s=[0.004],
+            offline_memory_bytes=[10**8],
+        ),
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
+    ):
+        save_record(record, folder)
+    with Store.open(site / "results" / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return site
+
+
+def test_the_page_has_examples() -> None:
+    assert len(EXAMPLES) >= 8
+
+
+@pytest.mark.parametrize("sql", EXAMPLES, ids=lambda sql: " ".join(sql.split())[:40])
+def test_an_example_answers(site: Path, sql: str) -> None:
+    assert query(site / "results" / "benchmarks.duckdb", sql).num_rows > 0
+
+
+def test_the_python_example_prints_the_run(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(site)
+    (code,) = PYTHON
+    exec(code, {})
+    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 10, 'out_of_memory': 1}\n"

@@ -95,7 +95,6 @@ def test_every_verdict_has_its_place_in_the_order() -> None:
 
 
 def save_as(source: str, path: Path, record: Record, *, simulated: bool) -> None:
-    """The record as if somebody else had measured it."""
     table = to_table([record]).replace_schema_metadata(None)
     table = table.append_column("source", [[source]]).append_column("simulated", [[simulated]])
     pq.write_table(table, path)

@@ -27,14 +27,13 @@ from orchestrator.store.query.export import (
     write_partitions,
 )
 from orchestrator.store.store import Store
-from runner.contract.errors import StoreError, UsageError
+from runner.contract.errors import UsageError
 from runner.contract.record.files import save_record
 from tests.support.records import a_failure, a_record
 
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of which some must not be quoted."""
     site = tmp_path_factory.mktemp("site")
     records = site / "records"
     records.mkdir()
@@ -189,17 +188,10 @@ def test_what_does_not_go_together_is_refused(
         export_topic(database, wanted)
 
 
-def test_without_a_database_there_is_nothing_to_take(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no database yet"):
-        export_topic(tmp_path / "none.duckdb", ExportOptions("raw", tmp_path / "a.csv"))
-    assert list(tmp_path.iterdir()) == []
-
-
 AWKWARD = ("a/b", "c d", "e=f", "100%", "g:h*?", "ü", "#1", "'q'", '"q"', "back\\slash", "a.b-c_d+")
 
 
 def write(folder: Path, by: Sequence[str], *batches: dict[str, Sequence[Any]]) -> int:
-    """Write rows, which come as they are found."""
     tables = [pa.RecordBatch.from_pydict(dict(batch)) for batch in batches]
     schema = tables[0].schema
     require_partitions(schema, by)
@@ -320,14 +312,3 @@ def test_columns_that_name_no_folders_are_refused(by: tuple[str, ...], told: str
 )
 def test_what_an_export_made_is_known_by_its_name(name: str, ours: bool) -> None:
     assert is_part(Path(name)) == ours
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [("modell", "'modell' here; did you mean model?"), ("zzz", "no column 'zzz' here")],
-)
-def test_a_column_that_is_not_there_is_told_with_the_nearest(name: str, told: str) -> None:
-    schema = pa.schema([("model", pa.string()), ("backend", pa.string()), ("n", pa.int64())])
-    with pytest.raises(UsageError) as caught:
-        require_partitions(schema, (name,))
-    assert str(caught.value).endswith(told)

@@ -32,7 +32,6 @@ SOUND = {ONE, EIGHT, GPT2, BF16}
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A store for reading, with four results that may be quoted and three that may not."""
     folder = tmp_path_factory.mktemp("results")
     for record in (
         a_record(),

@@ -13,7 +13,6 @@ from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.exchange.imports.record import records_table
 from orchestrator.store.query.runs import imported_rows_at
 from orchestrator.store.store import Store
-from runner.contract.errors import StoreError
 from runner.contract.record.files import rows
 from runner.contract.record.record import Record, Row
 from tests.support.records import a_record
@@ -99,9 +98,3 @@ def test_a_database_is_looked_at_without_being_changed(tmp_path: Path, database:
     assert found is not None
     assert found.num_rows == 2
     assert database.read_bytes() == before
-
-
-def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.duckdb").write_text("nothing of the kind")
-    with pytest.raises(StoreError, match="not a database"):
-        imported_rows_at(tmp_path / "a.duckdb", [], wait_s=0)

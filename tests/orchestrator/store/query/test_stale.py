@@ -27,12 +27,10 @@ ELSEWHERE = Installation("somewhere-else", "9.9.9", never)
 
 
 def then(**changes: Any) -> Record:
-    """A result of a batch of one, by older software."""
     return a_record(**changes)
 
 
 def now(**changes: Any) -> Record:
-    """A later one of a batch of eight, on the same host."""
     later = {"run_id": "now", "recorded_at": LATER, "batch_size": 8}
     return a_record(**later | changes)
 
@@ -71,7 +69,6 @@ NOT_STALE: list[dict[str, Any]] = [
 
 
 def on_a_host(name: object, before: dict[str, Any], after: dict[str, Any]) -> tuple[Record, ...]:
-    """What a machine of this name measured then and now."""
     host = {"hostname": f"host {name}", "cpu_model": f"CPU {name}"}
     earlier, later = {"run_id": f"then {name}"}, {"run_id": f"now {name}"}
     return then(**earlier | host | before), now(**later | host | after)

@@ -30,7 +30,6 @@ class Value(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a table, CSV and Markdown show."""
         if self.shown is not None:
             return self.shown
         nested = isinstance(self.json, list | dict)
@@ -58,7 +57,6 @@ NO_VALUES = {"TYPE"}
 
 @pytest.fixture(scope="module")
 def written(empty: Path) -> dict[str, bytes]:
-    """Two rows with all values in every format."""
     contents = {}
     for form, write in WRITERS.items():
         file = io.BytesIO()

@@ -43,7 +43,6 @@ def records(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def saved(records: Path) -> list[Record]:
-    """A run's records of several statuses, each in a file of its own."""
     measured = [a_record(batch_size=size) for size in SIZES]
     parts = {"first_token": [1, 2, 3], "output_token": [4]}
     generated = a_record(mode="generation", new_tokens=4, part_durations_ns=parts)
@@ -228,7 +227,6 @@ def moments(records: Path, saved: list[Record]) -> list[Callable[[], bool]]:
 
 
 def loose(records: Path) -> int:
-    """How many files of one row there are."""
     return sum(len(names) for folder, _, names in os.walk(records) if folder != str(records))
 
 

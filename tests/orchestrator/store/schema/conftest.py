@@ -17,8 +17,6 @@ Ask = Callable[..., list[Row]]
 
 @pytest.fixture
 def ask(database: Path, results: Path, save: Save) -> Ask:
-    """Merge these records, if any, and answer in SQL."""
-
     def answer(sql: str, *records: Record) -> list[Row]:
         if records:
             save(*records)

@@ -87,7 +87,6 @@ def records(case: int) -> Iterator[Record]:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All cases in one database, which nobody changes."""
     folder = tmp_path_factory.mktemp("contradictions")
     for record in chain.from_iterable(map(records, range(len(CASES)))):
         (folder / record.run_id).mkdir(exist_ok=True)

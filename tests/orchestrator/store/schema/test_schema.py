@@ -1,10 +1,16 @@
-"""The tables say what a record's fields say, in the database and in docs/schema.md."""
+"""Tables, columns and views carry their documentation; ids are those of the runner."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from orchestrator.store.schema.parquet_columns import ENVIRONMENT_ID
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -16,11 +22,14 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     RUNS,
     TABLES,
-    SqlColumn,
 )
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
+from runner.contract.record.files import to_table
+from runner.contract.record.ids import ENVIRONMENT_FACTS
 from runner.contract.record.record import Record
+from tests.support.jobs import a_job, fake_cell
+from tests.support.records import record_for
 from tools.columns import column_docs
 from tools.docs.schema import schema_markdown
 
@@ -42,25 +51,8 @@ def test_no_fact_of_a_record_is_dropped_or_kept_twice() -> None:
     assert shared == {*ids, "model", "family", "task", "modality", "seen_at"}
 
 
-def test_raw_durations_are_lists_of_integers() -> None:
-    types = {column.name: column.type for column in RAW.columns[1:]}
-    assert types.pop("part_durations_ns") == "MAP(VARCHAR, BIGINT[])"
-    assert set(types.values()) == {"BIGINT[]"}
-
-
 def test_a_run_becomes_a_row_of_benchmark_runs() -> None:
     assert [column.name for column in RUNS.columns][:-1] == list(Run.model_fields)
-
-
-def test_a_literal_field_knows_its_values() -> None:
-    precision = next(column for column in RECORD if column.name == "precision")
-    assert precision.allowed == ("fp32", "bf16", "fp16", "int8")
-    assert precision.definition == "precision VARCHAR NOT NULL"
-
-
-def test_an_optional_field_is_nullable() -> None:
-    assert SqlColumn("a", "BIGINT", "").definition == "a BIGINT"
-    assert next(column for column in RECORD if column.name == "sequence_length").nullable
 
 
 def test_every_table_view_and_column_carries_its_comment(database: Path) -> None:
@@ -112,3 +104,28 @@ def test_nothing_is_undocumented() -> None:
 
 def test_the_committed_documentation_is_fresh() -> None:
     assert (ROOT / "docs" / "schema.md").read_text() == schema_markdown()
+
+
+MAPS = {"libraries", "image_labels", "environment_variables"}
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
+    ["\n", "\t\"'\\", "/", "größer", "{}", "null", ""]
+)
+facts = st.fixed_dictionaries(
+    {name: st.none() | st.dictionaries(words, words, max_size=3) for name in sorted(MAPS)}
+    | {name: st.none() | words for name in ENVIRONMENT_FACTS if name not in MAPS}
+    | {"orchestrator_version": words}
+)
+
+
+def asked(expression: str, table: pa.Table) -> object:
+    with duckdb.connect() as connection:
+        ((value,),) = connection.from_arrow(table).project(expression).fetchall()
+    return value
+
+
+@pytest.mark.slow
+@given(facts)
+def test_an_environment_has_the_runners_id(told: dict[str, Any]) -> None:
+    record = record_for(a_job(), fake_cell(), **told)
+    table = to_table([record]).select(ENVIRONMENT_FACTS)
+    assert asked(ENVIRONMENT_ID, table) == record.environment_id

@@ -57,7 +57,6 @@ class _Platform:
 
 
 def _platforms(value: Any, location: str = "") -> dict[str, _Platform]:
-    """The platforms that an object names; none for anything else."""
     platforms: dict[str, _Platform] = {}
     if not isinstance(value, dict):
         return platforms
@@ -73,7 +72,6 @@ def _platforms(value: Any, location: str = "") -> dict[str, _Platform]:
 
 
 def _named(value: dict[str, Any], location: str) -> Iterator[tuple[str, str, Any, str]]:
-    """Values under a platform's name, or under a key that begins with it."""
     for key, item in value.items():
         where, match = pointer(location, key), _PLATFORM.match(key.lower())
         if key == "status" and isinstance(item, dict):
@@ -95,7 +93,6 @@ def _examples(value: dict[str, Any], location: str) -> Iterator[tuple[str, str, 
 
 
 def _platform_nodes(value: dict[str, Any], location: str, context: Context) -> Iterator[Node]:
-    """One node for each platform that says how it ended."""
     metadata = value.get("metadata")
     about = JsonObject(
         metadata if isinstance(metadata, dict) else {}, pointer(location, "metadata")
@@ -136,7 +133,6 @@ def _platform_result(entry: JsonObject, context: Context) -> ImportedMeasurement
 
 
 def _ending(values: dict[str, Any]) -> dict[str, Any] | None:
-    """The first failure that the texts of a platform tell of, else a success."""
     signs = [sign for key, text in _texts(values, "") if (sign := _sign(key, text))]
     return next((sign for sign in signs if sign["status"] != "ok"), signs[0] if signs else None)
 
@@ -185,7 +181,6 @@ def _script_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
 
 
 def _content_of(run: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The JSON of a script, and its key; empty if there is none."""
     return next(((key, run[key]) for key in _CONTENTS if has_map(run, key)), ("", {}))
 
 

@@ -77,7 +77,6 @@ def metric_columns(entry: JsonObject) -> dict[str, Any]:
 
 
 def has_metric(value: Any) -> bool:
-    """True for an object that names one of these quantities."""
     return isinstance(value, dict) and not _METRICS.isdisjoint(value)
 
 
@@ -91,7 +90,6 @@ def without_remarks(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def machine_of(whole: JsonObject) -> Context:
-    """Columns and details from `system_info` and `hardware_details`."""
     system, hardware = whole.inner("system_info"), whole.inner("hardware_details")
     devices = hardware.value.get("openvino_device_info") if hardware else None
     cpu = devices.get("CPU") if isinstance(devices, dict) else None

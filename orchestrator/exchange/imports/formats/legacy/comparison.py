@@ -146,7 +146,6 @@ COMPATIBILITY_FORMAT = LegacyFormat(
 
 
 def holds_checks(value: Any) -> bool:
-    """True if it holds checks, one by one or as a table of models and hardware."""
     if not isinstance(value, dict):
         return False
     detailed = value.get("detailed_results")
@@ -158,7 +157,6 @@ def holds_checks(value: Any) -> bool:
 
 
 def check_nodes(value: dict[str, Any], location: str, context: Context) -> Iterator[Node]:
-    """The detailed checks, and those that only the table holds."""
     whole, stats = JsonObject(value, location), value.get("stats")
     moment = JsonObject(stats, location).moment("timestamp") if isinstance(stats, dict) else None
     marks = marks_in(value, location, without=_ENTRIES)
@@ -283,19 +281,17 @@ def _is_settings(value: Any) -> bool:
     )
 
 
-def _is_empty_summary(value: Any) -> bool:
-    return has_map(value, *_SUMMARISED) and not any(value[key] for key in _SUMMARISED)
-
-
-def _is_database(value: Any) -> bool:
-    return is_map(value, "schema_version") and has_map(value, "schema")
-
-
 MODELS_FORMAT = LegacyFormat("legacy-models", _is_models, lambda _: (), "a list of models")
 SETTINGS_FORMAT = LegacyFormat("legacy-settings", _is_settings, lambda _: (), "settings of a run")
 EMPTY_SUMMARY_FORMAT = LegacyFormat(
-    "legacy-summary", _is_empty_summary, lambda _: (), "a summary of benchmarks without a result"
+    "legacy-summary",
+    lambda value: has_map(value, *_SUMMARISED) and not any(value[key] for key in _SUMMARISED),
+    lambda _: (),
+    "a summary of benchmarks without a result",
 )
 DATABASE_FORMAT = LegacyFormat(
-    "legacy-database", _is_database, lambda _: (), "a description of a database"
+    "legacy-database",
+    lambda value: is_map(value, "schema_version") and has_map(value, "schema"),
+    lambda _: (),
+    "a description of a database",
 )

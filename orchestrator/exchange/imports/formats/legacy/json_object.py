@@ -111,7 +111,6 @@ class JsonObject:
             raise SkipEntry(f"{pointer(self.location, key)}: {error}") from error
 
     def note(self, key: str, text: str) -> None:
-        """Add a remark about a value that was taken."""
         self._notes[key] = f"{as_text(self.value.get(key))} ({text})"
 
     def number(self, key: str, column: str, unit: str | None = None) -> int | float | None:
@@ -122,7 +121,6 @@ class JsonObject:
         return number
 
     def count(self, key: str) -> int | None:
-        """Take a whole number."""
         number = self.number(key, key)
         if isinstance(number, float):
             raise SkipEntry(f"{pointer(self.location, key)}: {number} is not a whole number")
@@ -201,7 +199,6 @@ class LegacyFormat:
     name: str
     matches: Callable[[Any], bool]
     nodes: Callable[[Any], Iterable[Node]]
-    """The entries of such a value."""
     nothing: str
     """The kind of a file that holds no measurement."""
     source: str = "ipfs_accelerate_py"
@@ -227,7 +224,6 @@ def is_map_of_maps(value: Any) -> bool:
 
 
 def has_map(value: Any, *keys: str) -> bool:
-    """True for an object that holds an object under each of these keys."""
     return isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys)
 
 

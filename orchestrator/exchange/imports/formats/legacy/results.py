@@ -35,7 +35,6 @@ def _is_row(value: Any) -> bool:
 
 
 def _listed(value: Any) -> tuple[str, list[Any]]:
-    """The list of rows in an object, and its key."""
     for key in _LISTS if isinstance(value, dict) else ():
         if isinstance(value.get(key), list):
             return key, value[key]
@@ -87,7 +86,6 @@ def _is_direct(value: Any) -> bool:
 
 
 def _direct_nodes(value: Any, location: str, context: Context) -> Iterator[Node]:
-    """The results of one model; its failure if it has none."""
     whole = JsonObject(value, location)
     fields = {
         "model": whole.text("model"),

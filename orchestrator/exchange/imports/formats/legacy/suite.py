@@ -283,10 +283,6 @@ PROGRESS_FORMAT = LegacyFormat(
 )
 
 
-def _is_suite(value: Any) -> bool:
-    return has_map(value, _CHECKS) or has_map(value, _SWEEPS)
-
-
 def _suite_nodes(value: dict[str, Any]) -> Iterator[Node]:
     moment = {"measured_at": JsonObject(value, TOP).moment("timestamp")}
     context = Context(moment, marks=marks_in(value, TOP, without=(_CHECKS, _SWEEPS, "models")))
@@ -323,7 +319,6 @@ def _distinct_checks(sections: Any) -> Iterator[tuple[str, Any, list[str]]]:
 def _of_models(
     section: Any, location: str, models: dict[str, str], context: Context
 ) -> Iterator[Node]:
-    """The end of a section without results, once for each model that it was for."""
     for key, name in models.items():
         yield Node(section, f"{location} ({key})", _section_end, context.extended({"model": name}))
 
@@ -347,4 +342,9 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return [(key, item) for key, item in items if item is not None]
 
 
-SUITE_FORMAT = LegacyFormat("legacy-suite", _is_suite, _suite_nodes, "a suite that ran nothing")
+SUITE_FORMAT = LegacyFormat(
+    "legacy-suite",
+    lambda value: has_map(value, _CHECKS) or has_map(value, _SWEEPS),
+    _suite_nodes,
+    "a suite that ran nothing",
+)

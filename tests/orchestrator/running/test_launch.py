@@ -1,21 +1,86 @@
-"""Talking moves no deadline: each step begins once, and the job as a whole has a limit."""
+"""A launch is followed as far as it can be believed, and held to its deadline and its quota."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from queue import Queue
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execute_job import LaunchContext, execute_job
-from orchestrator.running.launch_limits import Deadline, Step, job_limit_s, loads_of
+from orchestrator.running.launch import ProgressEvent, read_event
+from orchestrator.running.launch_limits import (
+    Deadline,
+    OutputQuota,
+    Step,
+    excess_of,
+    job_limit_s,
+    loads_of,
+)
 from runner.contract.job import Job, Limits
 from tests.support.fakes import KeptObserver, ScriptedLauncher, enter, measures_all, record
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.runs import a_plan, a_run_folder
 from tests.support.words import words_of
 
-CELL, OTHER = fake_cell(), fake_cell(2)
+CELL = fake_cell()
+CELLS = {CELL.id: CELL}
+
+words = st.sampled_from(["event", "cell_id", "phase", "recorded", "visited", "load", CELL.id])
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | words
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def line(**fields: object) -> str:
+    return json.dumps(fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        (line(event="phase", phase="load", cell_id=None), ProgressEvent("phase", None, "load")),
+        (
+            line(event="phase", phase="steady", cell_id=CELL.id),
+            ProgressEvent("phase", CELL, "steady"),
+        ),
+        (line(event="recorded", cell_id=CELL.id), ProgressEvent("recorded", CELL)),
+        (line(event="visited", cell_id=CELL.id, more=[1]), ProgressEvent("visited", CELL)),
+        (line(event="phase", phase="load", cell_id="another"), None),
+        (line(event="phase", phase="load"), None),
+        (line(event="phase", phase="lunch", cell_id=None), None),
+        (line(event="phase", phase=["load"], cell_id=None), None),
+        (line(event="recorded", cell_id=None), None),
+        (line(event={}, cell_id=CELL.id), None),
+        ("", None),
+        ("NaN", None),
+        ("9" * 60_000, None),
+        ("[" * 60_000, None),
+        ('{"event":' * 10_000, None),
+        (line(event="recorded", cell_id=CELL.id, more="x" * 70_000), None),
+        ("\ud800\0\x1b[2J", None),
+    ],
+)
+def test_a_line_is_an_event_about_the_jobs_cells_or_nothing(
+    text: str, event: ProgressEvent | None
+) -> None:
+    assert read_event(text, CELLS) == event
+
+
+@given(st.text() | values.map(json.dumps) | st.dictionaries(words, values).map(json.dumps))
+def test_no_text_is_an_error(text: str) -> None:
+    event = read_event(text, CELLS)
+    assert event is None or event.cell in (None, CELL)
+
+
+OTHER = fake_cell(2)
 TIMEOUT_S = 10.0
 JOB = a_job([CELL, OTHER], limits=Limits(cell_timeout_s=TIMEOUT_S))
 EXPORT = JOB.model_copy(update={"purpose": "prepare"})
@@ -82,7 +147,7 @@ def test_a_job_that_only_talks_is_ended(tmp_path: Path) -> None:
 
     folder = a_run_folder(tmp_path, a_plan([CELL, OTHER], limits=Limits(cell_timeout_s=50)))
     launcher, observer = ScriptedLauncher(talks, measures_all), KeptObserver()
-    job = folder.job(folder.cells, folder.nowhere)
+    job = folder.run.job(folder.cells, folder.nowhere)
     execute_job(job, LaunchContext(launcher, folder, observer, Clock()))
     records = [folder.record_of(cell) for cell in folder.cells]
     assert [found and found.status for found in records] == ["ok", "timeout"]
@@ -104,7 +169,7 @@ def test_a_job_over_its_own_limits_is_not_launched_again(tmp_path: Path, limit: 
     most = 99_999 if limit == "space" else None
     folder = a_run_folder(tmp_path, a_plan(limits=Limits(output_bytes=most)))
     launcher = ScriptedLauncher(overdoes)
-    job = folder.job(folder.cells, folder.nowhere)
+    job = folder.run.job(folder.cells, folder.nowhere)
     execute_job(job, LaunchContext(launcher, folder, KeptObserver(), clock))
     records = [found for cell in folder.cells if (found := folder.record_of(cell))]
     reason = {
@@ -116,3 +181,49 @@ def test_a_job_over_its_own_limits_is_not_launched_again(tmp_path: Path, limit: 
         (status, reason)
     ] * 2
     assert len(launcher.launched) == 1
+
+
+GIB = 1 << 30
+QUOTA = OutputQuota(most_bytes=1000, most_files=20)
+
+
+def sparse(path: Path, size: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def many(folder: Path) -> None:
+    for number in range(21):
+        (folder / str(number)).touch()
+
+
+@pytest.mark.parametrize(
+    ("fill", "excess"),
+    [
+        (lambda folder: sparse(folder / "a" / "b", 1000), None),
+        (lambda folder: sparse(folder / "a" / "b", 1001), "is larger than 1000B"),
+        (lambda folder: (folder / "link").symlink_to(Path(__file__)), None),
+        (lambda folder: (folder / "loop").symlink_to(folder), None),
+        (lambda folder: os.mkfifo(folder / "fifo"), None),
+        (many, "has more than 20 files"),
+        (lambda folder: (folder / ("d/" * 40)).mkdir(parents=True), "has more than 20 files"),
+    ],
+    ids=["at the limit", "over it", "link", "loop", "fifo", "files", "folders"],
+)
+def test_what_a_job_leaves_is_held_to_its_quota(
+    tmp_path: Path, fill: Callable[[Path], None], excess: str | None
+) -> None:
+    fill(tmp_path)
+    assert words_of(excess_of(tmp_path, QUOTA)) == excess
+
+
+def test_what_is_allowed_follows_from_the_job_unless_it_is_set() -> None:
+    model = fake_model().model_copy(update={"parameters": 7_000_000_000})
+    job = a_job([fake_cell(size) for size in range(1, 33)], model)
+    assert OutputQuota.of(job) == OutputQuota(8 * GIB, 10_000 + 32 * 100)
+    assert OutputQuota.of(a_job(model=model)).most_bytes == 4 * GIB
+    export = a_job(model=model).model_copy(update={"purpose": "prepare"})
+    assert OutputQuota.of(export).most_bytes == 4 * GIB + 12 * 7_000_000_000 * 3
+    limited = a_job(limits=Limits(output_bytes=5))
+    assert OutputQuota.of(limited).most_bytes == 5
