@@ -48,13 +48,7 @@ def kept_chart(trial: KeptTrial, target: Target, novelty: Novelty) -> Chart:
 
 
 def accuracy_chart(trial: PredictionTrial, target: Target, title: str) -> Chart | None:
-    """Predicted by measured values with the diagonal and bands around it; None without any.
-
-    Args:
-        trial: hidden examples with their predictions.
-        target: what was predicted.
-        title: what was hidden.
-    """
+    """Predicted by measured values with the diagonal and bands; `title` says what was hidden."""
     accuracy, intervals = trial.accuracy, trial.intervals
     if accuracy is None or intervals is None:
         return None
@@ -183,12 +177,7 @@ def _sentence(figures: Mapping[str, float], drawn: int) -> str:
 
 
 def errors_chart(manifest: PredictorManifest, novelty_words: Mapping[str, str]) -> Chart | None:
-    """The median error of each target and novelty; None where none is known.
-
-    Args:
-        manifest: that of the predictor.
-        novelty_words: the words for a novelty, in the order of rows.
-    """
+    """The median error of each target and novelty, in the order of the words; None without any."""
     points: list[Point] = [
         {
             "row": f"{PREDICTION_TARGETS[name].label} · {words}",

@@ -1,7 +1,8 @@
 """A chart: a Vega-Lite description with its title and its finding, and the colours of backends."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any, get_args
 
@@ -123,3 +124,14 @@ class Chart:
             },
             **self.spec,
         }
+
+
+def distinctly_named(charts: Iterable[Chart]) -> tuple[Chart, ...]:
+    """The charts, those with a name that others have before them with a number."""
+    seen: Counter[str] = Counter()
+    named = []
+    for chart in charts:
+        seen[chart.name] += 1
+        number = seen[chart.name]
+        named.append(chart if number == 1 else replace(chart, name=f"{chart.name}-{number}"))
+    return tuple(named)

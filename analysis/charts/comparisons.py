@@ -27,8 +27,7 @@ from analysis.charts.words import (
     size_words,
 )
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import metric_values
+from analysis.compare.values import metric_values, with_intervals
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -89,10 +88,9 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     left_out = remainder_words(
         len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
     )
-    axis = log_axis(
-        *("speedup", f"times as good as {beside}", [*points, {"speedup": 1.0}]),
-        *("speedup", "low", "high"),
-    )
+    title = f"times as good as {beside}"
+    with_one = [*points, {"speedup": 1.0}]
+    axis = log_axis("speedup", title, with_one, "speedup", "low", "high")
     spec = row_chart(
         points,
         axis,

@@ -18,8 +18,7 @@ from analysis.charts.layers import (
 )
 from analysis.charts.questions import MOST_CHARTS, richest_questions
 from analysis.charts.words import file_stem, path_words, question_words, uppercase_first
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.series import agreeing_columns
@@ -93,7 +92,6 @@ def with_remainder(charts: Sequence[Chart], left_out: int) -> list[Chart]:
 
 
 def _curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
-    """The results of one question: a line for each backend and runtime."""
     noun, axis_title, _ = _SIZES[over]
     points = [point_of(one, metric, size=one.facts[over]) for one in results]
     question = question_words(results[0].facts, over)
@@ -136,11 +134,7 @@ def _sentence(results: Sequence[MetricValue], metric: Metric, over: str) -> str:
 
 
 def _best_words(results: Sequence[MetricValue], metric: Metric) -> str:
-    """The best of several results of one question, and how far it is from the next.
-
-    E.g. `the lowest median latency is 3.55 ms, of openvino; the next, 4.23 ms of cpu onnxruntime,
-    cannot be told from it`.
-    """
+    """The best of several results of one question, and how far it is from the next."""
     first, *others = sorted(results, key=lambda one: -_worth(one, metric))
     extreme = "highest" if metric.more_is_better else "lowest"
     value = amount(first.value, metric.unit)

@@ -66,21 +66,13 @@ for (const data of document.querySelectorAll("script.description")) {
 
 
 def png_of(chart: Chart) -> bytes:
-    """The chart as PNG, the same bytes every time.
-
-    Raises:
-        UsageError: the extra `analysis` is not installed.
-    """
+    """The chart as PNG, the same bytes every time."""
     png: bytes = drawing_library().vegalite_to_png(_on_paper(chart), scale=_SCALE, **_OPTIONS)
     return png
 
 
 def svg_of(chart: Chart) -> bytes:
-    """The chart as SVG, the same bytes every time.
-
-    Raises:
-        UsageError: the extra `analysis` is not installed.
-    """
+    """The chart as SVG, the same bytes every time."""
     svg: str = drawing_library().vegalite_to_svg(_on_paper(chart), **_OPTIONS)
     return svg.encode()
 
@@ -100,11 +92,7 @@ def _on_paper(chart: Chart) -> Spec:
 
 
 def drawing_library() -> Any:
-    """The library that draws.
-
-    Raises:
-        UsageError: the extra `analysis` is not installed.
-    """
+    """The library that draws; a UsageError says that the extra `analysis` is not installed."""
     try:
         return importlib.import_module("vl_convert")
     except ImportError as error:

@@ -31,9 +31,9 @@ from analysis.charts.words import (
     remainder_words,
     size_words,
 )
-from analysis.results.comparability import SCOPE, SCOPE_SQL
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
+from analysis.results.series import SCOPE, SCOPE_SQL
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from analysis.results.synonyms import axis_words
 from analysis.results.table import RowFacts

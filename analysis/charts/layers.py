@@ -82,7 +82,6 @@ def tooltip(number: str, *more: str) -> list[Spec]:
 
 
 def backends_of(points: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The backends of these rows, in the order of the palette."""
     return in_order((point["backend"] for point in points), BACKEND_MARKS)
 
 
@@ -114,12 +113,7 @@ def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
 
 
 def named_rows(order: Iterable[str], step: int = 34) -> dict[str, Any]:
-    """Height and vertical axis of rows whose names stand above their marks.
-
-    Args:
-        order: the rows' names, the first on top.
-        step: the height of a row, pixels.
-    """
+    """Height and axis of rows of `step` pixels, whose names stand above their marks."""
     names = list(dict.fromkeys(order))
     y = {"field": "row", "type": "nominal", "sort": names, "axis": None}
     return {"height": step * len(names), "encoding": {"y": y}}
@@ -171,7 +165,6 @@ def line_layer(points: Sequence[Point]) -> Spec:
 
 
 def metric_axis(metric: Metric, points: Sequence[Point]) -> Spec:
-    """The axis of a metric's values."""
     if metric.name in _FROM_ZERO:
         return linear_axis("value", metric.heading)
     return log_axis("value", metric.heading, points)

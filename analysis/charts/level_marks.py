@@ -32,10 +32,8 @@ class Drawn:
     steps: Sequence[Point]
     """Behind the position `at`, with words."""
     moments: Sequence[str]
-    """The moment of each run."""
     baseline: float
     threshold: float
-    """The least relative change that matters."""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -77,7 +75,6 @@ class _Axes:
         return {"field": field, **self._y}
 
     def rows(self, rows: Iterable[Point]) -> Spec:
-        """The data of a layer."""
         return {"data": {"values": [{**row, "backend": self._backend} for row in rows]}}
 
 

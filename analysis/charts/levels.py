@@ -11,10 +11,9 @@ from analysis.charts.chart import HEIGHT, Chart
 from analysis.charts.layers import Point, span_words
 from analysis.charts.level_marks import Drawn, layers_of
 from analysis.charts.words import file_stem, noun_count, uppercase_first
-from analysis.regress.bands import bands_of
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement
-from analysis.regress.steps import LevelStep
+from analysis.regress.steps import LevelStep, bands_of
 from analysis.results.metrics import Metric
 from analysis.statistics.numbers import amount, change_words
 
@@ -33,8 +32,6 @@ _FEW_DAYS = timedelta(days=4)
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of the series."""
-
     facts: Mapping[str, Any]
     logarithms: Sequence[float]
     level: int | None = None
@@ -44,10 +41,7 @@ class _Run:
 def levels_chart(judgement: Judgement, case: Case, threshold: float) -> Chart:
     """The history of a series up to the judged result, with the verdict in the title.
 
-    Args:
-        judgement: the verdict.
-        case: what it was reached from.
-        threshold: the least relative change that matters, drawn about the baseline.
+    The threshold is the least relative change that matters, drawn about the baseline.
     """
     metric = judgement.metric
     runs = _runs(case)
@@ -130,10 +124,10 @@ def _bands(runs: Sequence[_Run], case: Case, metric: Metric) -> Iterator[Point]:
             yield {
                 "start": positions[0] - 0.5,
                 "end": positions[-1] + 0.5,
-                "level": band.level,
+                "level": band.value,
                 "low": band.low,
                 "high": band.high,
-                "number": amount(band.level, metric.unit),
+                "number": amount(band.value, metric.unit),
                 "span": span_words(band.low, band.high, metric.unit),
                 "runs": len(case.levels.results[number]),
             }

@@ -45,7 +45,6 @@ _ROOM = 1.12
 
 
 def shown_unit(target: Target) -> str:
-    """The unit in which people read a target."""
     return _UNITS[target.unit][0]
 
 

@@ -21,8 +21,7 @@ def richest_questions(
     """The questions whose results differ in this column, those with most values first.
 
     They are a selection, beside the number of those left out; None where there is no such question.
-    The scenario `offline` tries batches on its own, which are not results. They are found in SQL,
-    so that of a large database only what is drawn is read.
+    They are found in SQL, so that of a large database only what is drawn is read.
     """
     keys = [name for name in ASKED if name != over]
     sql = f"""

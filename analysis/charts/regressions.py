@@ -33,10 +33,7 @@ _ROOM = 0.06
 
 
 def regression_chart(judgements: Judgements) -> Chart | None:
-    """The series with the greatest regression, else the first in the order of verdicts.
-
-    None if no two results could be compared.
-    """
+    """The series with the greatest regression, else the first one judged; None without any."""
     for chart in regression_charts(judgements, 1):
         return replace(chart, sentence=f"{chart.sentence} {reading_words(judgements.threshold)}")
     return None

@@ -137,7 +137,6 @@ def _server_spec(points: Sequence[Point], rows: Sequence[RowFacts], slo: float |
 
 
 def _peak_layer(row: RowFacts, colour: Spec) -> Spec:
-    """The peak rate as a vertical line."""
     peak = {"backend": row["backend"], "peak": row["peak_qps"], "number": _peak_words(row)}
     return {
         "data": {"values": [peak]},

@@ -44,8 +44,6 @@ _OPACITIES = (1.0, 0.7, 0.45, 0.22, 0.06)
 
 @dataclass(frozen=True)
 class _Bar:
-    """A time and its parts."""
-
     words: str
     backend: str
     cell: str
@@ -93,7 +91,7 @@ def _training_chart(rows: Sequence[RowFacts]) -> Chart:
         f"{_training_sentence(rows)} Upright marks are the medians of whole steps, which those of"
         f" the parts need not add up to.{more}",
         _spec(bars, names, "ms"),
-        _backends(bars),
+        backends_of(map(vars, bars)),
     )
 
 
@@ -145,7 +143,7 @@ def startup_stages(source: ArrowSource, selection: Selection) -> tuple[Chart, ..
         _start_sentence(rows, bars)
         + (f" {left_out} quicker starts are not drawn." if left_out else ""),
         _spec(bars, [stage.replace("_", " ") for stage in START_STAGES], "s"),
-        _backends(bars),
+        backends_of(map(vars, bars)),
     )
     return (chart,)
 
@@ -172,12 +170,7 @@ def _start_sentence(rows: Sequence[RowFacts], bars: Sequence[_Bar]) -> str:
     )
 
 
-def _backends(bars: Sequence[_Bar]) -> tuple[str, ...]:
-    return backends_of({"backend": bar.backend} for bar in bars)
-
-
 def _spec(bars: Sequence[_Bar], names: Sequence[str], unit: str) -> Spec:
-    """The description of these bars, whose parts are among the names."""
     rows_named = distinct_rows((bar.words, bar.host) for bar in bars)
     bars = [replace(bar, words=words) for bar, words in zip(bars, rows_named, strict=True)]
     points = [point for bar in bars for point in _points(bar, names, unit)]

@@ -15,8 +15,7 @@ from analysis.charts.layers import (
 )
 from analysis.charts.words import file_stem, noun_count, remainder_words
 from analysis.statistics.numbers import amount
-from analysis.trend.series import TrendSeries
-from analysis.trend.trends import Trends
+from analysis.trend.trends import Trends, TrendSeries
 
 MOST_LINES = 20
 """Series of one drawing, those with the greatest change; others are in the table."""

@@ -32,7 +32,6 @@ def question_words(facts: Mapping[str, Any], *left_out: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 

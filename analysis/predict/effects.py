@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from analysis.predict.examples.placements import Pairs, Placement, words_of
 from analysis.predict.features import FEATURES, features
 from analysis.statistics.arrays import Places, Values, ValueTable, np
-from analysis.statistics.least_squares import damped_least_squares
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
@@ -158,6 +157,8 @@ class Design:
     groups: Values
 
     def fit(self, rows: Places, y: Values) -> Values:
+        from analysis.statistics.solvers import damped_least_squares
+
         return damped_least_squares(self.matrix[rows], y, _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> ValueTable:

@@ -16,7 +16,7 @@ from analysis.recommend.candidates import (
 )
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
-from analysis.results.comparability import UNKNOWN_SCOPE
+from analysis.results.series import UNKNOWN_SCOPE
 from analysis.statistics.ratios import PROMISES
 
 USUAL_CONFIDENCE = 0.9

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
+from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values, with_intervals
 from analysis.compatibility.verdicts import verdict_sql
 from analysis.predict.examples.machines import DEVICE_KINDS
 from analysis.predict.examples.placements import Counts, Device, Placement, cell_placement
@@ -16,9 +15,9 @@ from analysis.predict.examples.work import cell_of, counts_of_cell
 from analysis.recommend.candidates import CandidateMachine, CellKey, Figure, Objection, key_of_facts
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
-from analysis.results.comparability import SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import IS_OURS, OF_A_DEVICE, Selection
+from analysis.results.series import SCOPE
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from analysis.report.report import ReportedResults, ResultDetail
 from analysis.results.differing import shared, varying
@@ -56,7 +55,6 @@ _TRUST = (
 
 
 def cell_table(results: ReportedResults) -> Table:
-    """All results of a report, a row each."""
     rows = [_row(row) for row in results.rows]
     different = varying(rows, [field.name for field in (*CELL_FIELDS, *_TRUST)])
     cell = [field for field in CELL_FIELDS if field.name in {*different, *_ALWAYS}]
@@ -110,21 +108,19 @@ def _row(row: RowFacts) -> RowFacts:
 
 
 def result_details(results: ReportedResults) -> Mapping[str, ResultDetail]:
-    """The details of each result by its id."""
     durations = {row["result_id"]: row for row in results.ask(_durations_sql(results.ids))}
-    return {
-        row["result_id"]: _detail(row, durations.get(row["result_id"], {})) for row in results.rows
-    }
+    return {row["result_id"]: _detail(row, durations.get(row["result_id"])) for row in results.rows}
 
 
-def _detail(row: RowFacts, durations: Mapping[str, Any]) -> ResultDetail:
+def _detail(row: RowFacts, durations: RowFacts | None) -> ResultDetail:
+    known = durations or {}
     return ResultDetail(
         cell_id=row["cell_id"],
         facts=[(name, value) for name, value in _facts(row).items() if value],
-        warmup_ms=_milliseconds(durations.get("warmup")),
-        timed_ms=_milliseconds(durations.get("timed")),
-        warmup_count=durations.get("warmup_count") or 0,
-        timed_count=durations.get("timed_count") or 0,
+        warmup_ms=_milliseconds(known.get("warmup")),
+        timed_ms=_milliseconds(known.get("timed")),
+        warmup_count=known.get("warmup_count") or 0,
+        timed_count=known.get("timed_count") or 0,
         is_ours=row["source"] in OWN_SOURCES,
     )
 

@@ -34,6 +34,8 @@ def comparison_table(
     compared = compare_by(results.values(metric), by, metric)
     groups = compared.groups[:_MOST_GROUPS]
     differing = {*varying([group.shared for group in groups], (*_NAMES, *_WORK))}
+    baselines = {str(group.baseline) for group in groups}
+    beside = baselines.pop() if len(baselines) == 1 else "the first"
     scaling = Field("scaling_efficiency", "scaling efficiency", "share")
     columns = (
         Field("model"),
@@ -41,7 +43,7 @@ def comparison_table(
         *(Field(name) for name in _NAMES if name in differing - {by}),
         Field("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
         Field("value", metric.heading, "number", "low", "high", measured=True),
-        Field("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
+        Field("speedup", f"times as good as {beside}", "number", "speedup_low", "speedup_high"),
         Field("differs", "difference shown"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         Field("grade", kind="grade"),
@@ -49,7 +51,7 @@ def comparison_table(
     rows = [row for group in groups for row in _rows(group, differing)]
     left_out = len(compared.groups) - len(groups)
     answers = tuple(_sentences(compared))
-    return Table(title, columns, rows, _notes(compared), f"by_{by}", answers, left_out).filled()
+    return Table(title, columns, rows, [*_notes(compared)], f"by_{by}", answers, left_out).filled()
 
 
 def _sentences(compared: ComparisonBy) -> Iterator[str]:
@@ -105,19 +107,12 @@ def _kind(groups: Sequence[ComparedGroup]) -> FieldKind:
     return "number" if groups and numbers else "word"
 
 
-def _advance(groups: Sequence[ComparedGroup]) -> str:
-    """The heading of speed-ups, e.g. `times as good as cpu`."""
-    baselines = {str(group.baseline) for group in groups}
-    return f"times as good as {baselines.pop() if len(baselines) == 1 else 'the first'}"
-
-
-def _notes(compared: ComparisonBy) -> tuple[str, ...]:
-    if not compared.groups:
-        return ()
-    kept = (
-        "Results are compared only if they agree in everything else: model, weights, mode, sizes,"
-        ' machine and launcher; "difference shown" asks for more than interval and grade leave'
-        " open.",
-    )
-    alone = f"Without another one to be compared with: {compared.alone:,}."
-    return (*kept, alone) if compared.alone else kept
+def _notes(compared: ComparisonBy) -> Iterator[str]:
+    if compared.groups:
+        yield (
+            "Results are compared only if they agree in everything else: model, weights, mode,"
+            ' sizes, machine and launcher; "difference shown" asks for more than interval and grade'
+            " leave open."
+        )
+        if compared.alone:
+            yield f"Without another one to be compared with: {compared.alone:,}."

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.charts.accuracy import errors_chart, kept_chart
-from analysis.charts.chart import Chart
+from analysis.charts.chart import Chart, distinctly_named
 from analysis.charts.predictions import shown_unit, shown_value
-from analysis.charts.topics import distinctly_named
 from analysis.charts.words import listed, noun_count, path_words, uppercase_first
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.features import Domain
@@ -109,7 +108,6 @@ def _number(logarithm: float) -> float | None:
 
 
 def _miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
-    """The hidden results of a target that were predicted worst, the worst first."""
     misses = [
         (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
     ]
@@ -199,15 +197,12 @@ class DescribedPredictor:
     """Everything that a report shows of a predictor."""
 
     database: str
-    """The name of its database."""
     manifest: PredictorManifest
     machines: Sequence[KnownMachine]
     domains: Mapping[str, Domain]
     """The span of the examples by target."""
     evaluation: KeptEvaluation | None
-    """The evaluation that is kept beside it."""
     evaluation_command: str
-    """The command that makes one."""
 
     @property
     def trials(self) -> Iterator[tuple[Target, Novelty, KeptTrial]]:

@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.charts.chart import distinctly_named
 from analysis.charts.levels import reading_words
 from analysis.charts.regressions import change_chart, regression_charts
-from analysis.charts.topics import distinctly_named
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY
-from analysis.report.cells import marks_sentences, result_details, shared_facts
 from analysis.report.report import (
     RememberedAnswers,
     Report,
@@ -18,7 +17,7 @@ from analysis.report.report import (
     reported_results,
     table_section,
 )
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.shared import report_on
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.results.table import Field, RowFacts, Table
@@ -75,12 +74,7 @@ _METHOD = (
 
 
 def regression_report(judgements: Judgements, source: ArrowSource, selection: Selection) -> Report:
-    """The report on the verdicts of a run.
-
-    Args:
-        judgements: the verdicts.
-        source: the database of the judged side.
-        selection: its results.
+    """The report on the verdicts of a run, from the database and the results of the judged side.
 
     Raises:
         BenchError: the database cannot be read.
@@ -90,32 +84,20 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     notes = [reading_words(judgements.threshold)] if charts else []
+    changes = _verdict_table("changes", "Changes", judgements, _OPEN)
+    unchanged = _verdict_table("unchanged", "No change", judgements, ("no change",))
     beside = "Changed beside: candidates for the cause"
     sections = (
-        table_section(
-            "changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)
-        ),
+        table_section("changes", "Changes", changes),
         table_section("beside", beside, _beside_table(verdicts)),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
         table_section("steps", "Steps of the series", _step_table(verdicts)),
-        table_section(
-            *("unchanged", "No change"),
-            _verdict_table("unchanged", "No change", judgements, ("no change",)),
-        ),
+        table_section("unchanged", "No change", unchanged),
         table_section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
-        *shared_sections(results),
     )
-    return Report(
-        topic=REGRESSION_TOPIC,
-        title=f"{judgements.run} against {judgements.base}",
-        facts={**_facts(judgements), **shared_facts(results.rows)},
-        answers=[*marks_sentences(results)],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
+    title = f"{judgements.run} against {judgements.base}"
+    return report_on(results, REGRESSION_TOPIC, title, sections, facts=_facts(judgements))
 
 
 def _facts(judgements: Judgements) -> dict[str, str]:

@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from analysis.charts.chart import Chart
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
@@ -29,13 +28,11 @@ class ReportSection:
     name: str
     title: str
     notes: Sequence[str] = ()
-    """Sentences at its beginning."""
     tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
 
     @property
     def is_empty(self) -> bool:
-        """True if it shows nothing."""
         return not (self.notes or self.charts or any(table.rows for table in self.tables))
 
 
@@ -55,7 +52,6 @@ class ResultDetail:
     """Durations of the warm-up in their order, milliseconds; thinned where there are many."""
     timed_ms: Sequence[float] = ()
     warmup_count: int = 0
-    """Durations of the warm-up that were measured."""
     timed_count: int = 0
     is_ours: bool = True
     """False for what others measured, which no command measures again."""
@@ -73,15 +69,12 @@ class Report:
     """Sentences that answer its question, as far as the measurements support it."""
     sections: Sequence[ReportSection]
     details: Mapping[str, ResultDetail] = field(default_factory=dict)
-    """Details by result id."""
     left_out: int = 0
-    """Results of the selection beyond those that it shows."""
     grades: GradeSummary = _NO_GRADES
     """The grades of its results, with the cause that explains most."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, in their order."""
         return tuple(chart for section in self.sections for chart in section.charts)
 
 
@@ -93,7 +86,6 @@ class RememberedAnswers:
         self._answers: dict[str, pa.Table] = {}
 
     def arrow(self, sql: str) -> "pa.Table":
-        """The answer to one question in SQL."""
         if sql not in self._answers:
             self._answers[sql] = self._source.arrow(sql)
         return self._answers[sql]
@@ -109,7 +101,6 @@ class ReportedResults:
     rows: tuple[RowFacts, ...]
     """The newest of them by cell id, with every column of `benchmark_performance`."""
     left_out: int
-    """Results of the selection beyond the rows."""
 
     @cached_property
     def ids(self) -> str:
@@ -136,10 +127,9 @@ class ReportedResults:
             if value.facts["result_id"] in grades
         ]
         completed = with_intervals(self.source, values, metric)
-        return tuple(completed[key_of(value)] for value in values)
+        return tuple(completed[value.key] for value in values)
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
-        """The answer to a question, row by row."""
         rows: list[dict[str, Any]] = self.source.arrow(sql).to_pylist()
         return rows
 

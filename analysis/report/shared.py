@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from analysis.report.cells import cell_table
-from analysis.report.report import ReportedResults, ReportSection, table_section
-from analysis.results.changes import contradiction
+from analysis.report.cells import cell_table, marks_sentences, result_details, shared_facts
+from analysis.report.report import Report, ReportedResults, ReportSection, table_section
 from analysis.results.selection import IS_OURS
 from analysis.results.table import Field, RowFacts, Table
-from analysis.results.trust import GradeSummary, summarise_grades
+from analysis.results.trust import GradeSummary, contradiction, summarise_grades
 from runner.contract.record.record import Row
 from runner.contract.record.verdict import Doubt, Grade
 
@@ -38,8 +38,29 @@ _NAMED_FACTS = {"library": "libraries", "variable": "environment_variables"}
 """Columns of many facts, by the word for one of them."""
 
 
-def shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
-    """The sections behind those of a topic."""
+def report_on(
+    results: ReportedResults,
+    topic: str,
+    title: str,
+    sections: Iterable[ReportSection],
+    answers: Iterable[str] = (),
+    facts: Mapping[str, str] = MappingProxyType({}),
+) -> Report:
+    """A report on results: its own sections, and behind them those that every report has."""
+    everything = (*sections, *_shared_sections(results))
+    return Report(
+        topic=topic,
+        title=title,
+        facts={**facts, **shared_facts(results.rows)},
+        answers=[*marks_sentences(results), *answers],
+        sections=[section for section in everything if not section.is_empty],
+        details=result_details(results),
+        left_out=results.left_out,
+        grades=_grades(results),
+    )
+
+
+def _shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
     title = "Graphs that took a remedy"
     return (
         table_section("results", "Results", cell_table(results)),
@@ -132,18 +153,14 @@ _KINDS = f"""
 """
 _FAILURES = (
     Field("kind", "verdict"),
-    Field("model"),
-    Field("backend"),
-    Field("runtime"),
+    *map(Field, ("model", "backend", "runtime")),
     Field("cells", kind="number"),
     Field("reason", kind="prose"),
     Field("remedy", "what helps", "prose"),
     Field("cell_id", "for example", "id"),
 )
 _GRAPHS = (
-    Field("model"),
-    Field("backend"),
-    Field("runtime"),
+    *map(Field, ("model", "backend", "runtime")),
     Field("graph_remedy", "how the graph was made", "prose"),
     Field("cells", kind="number"),
 )
@@ -170,20 +187,18 @@ def _graphs(results: ReportedResults) -> list[dict[str, Any]]:
     """Graphs that could not be exported at the first try, with the way that went."""
     return results.ask(f"""
         SELECT model, backend, runtime, graph_remedy, count(*) AS cells FROM benchmark_results
-        WHERE result_id IN ({results.ids}) AND contains(graph_remedy, ' failed, ')
+        WHERE result_id IN ({results.ids}) AND graph_attempts > 1
         GROUP BY ALL ORDER BY ALL
     """)
 
 
 @dataclass(frozen=True)
 class _GradedRow:
-    """A row as the summary of grades reads it."""
-
     grade: Grade | None
     doubts: Sequence[Doubt]
 
 
-def grades_of(results: ReportedResults) -> GradeSummary:
+def _grades(results: ReportedResults) -> GradeSummary:
     """The grades of a report's results, with the cause that explains most."""
     rows = results.ask(
         f"SELECT result_id, doubts FROM benchmark_results WHERE result_id IN ({results.ids})"

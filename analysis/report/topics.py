@@ -1,22 +1,22 @@
-"""Topics of reports: which sections each has."""
+"""Topics of reports: which charts and sections each has."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from analysis.charts.stacks import START_STAGES, STEP_PARTS
-from analysis.charts.topics import charts_of
-from analysis.compatibility.evidence import read_evidence
+from analysis.charts.chart import Chart, distinctly_named
+from analysis.charts.comparisons import property_comparison
+from analysis.charts.curves import size_curves
+from analysis.charts.durations import duration_charts
+from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
+from analysis.charts.scenarios import offline_curves, server_curves
+from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
-from analysis.report.cells import (
-    CELL_FIELDS,
-    GRADE_FIELD,
-    marks_sentences,
-    result_details,
-    shared_facts,
-)
+from analysis.compatibility.verdicts import read_evidence
+from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
 from analysis.report.comparisons import comparison_table
 from analysis.report.report import (
     RememberedAnswers,
@@ -26,7 +26,7 @@ from analysis.report.report import (
     reported_results,
     table_section,
 )
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.shared import report_on
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
@@ -38,9 +38,7 @@ _THRESHOLDS = (
     f" least {100 * MEDIUM_SHARE:.0f} %. Low: less, or with limits. N/A: does not work."
 )
 _REASONS = (
-    Field("model"),
-    Field("mode"),
-    Field("backend"),
+    *map(Field, ("model", "mode", "backend")),
     Field("level", kind="grade"),
     Field("share", "share of the best", "share", "share_low", "share_high"),
     Field("cells", kind="number"),
@@ -242,7 +240,8 @@ def _section(name: str, title: str, *tables: _MakeTable) -> _MakeSection:
 
 _COMPARISONS = (
     _section(
-        *("compared", "Side by side"),
+        "compared",
+        "Side by side",
         _by("backend", "Backends"),
         _by("runtime", "Runtimes"),
         _by("precision", "Precisions"),
@@ -254,16 +253,25 @@ _COMPARISONS = (
 _STARTS = _section("starts", "Starts", _part("startup_results"))
 _SCALING = (
     _section(
-        *("batches", "Batches"), _by("batch_size", "By batch", "throughput"), _part("offline_curve")
+        "batches", "Batches", _by("batch_size", "By batch", "throughput"), _part("offline_curve")
     ),
     _section("lengths", "Lengths", _by("sequence_length", "By length", "throughput")),
     _section(
-        *("threads", "Threads and workers"), _by("threads", "Threads"), _by("workers", "Workers")
+        "threads", "Threads and workers", _by("threads", "Threads"), _by("workers", "Workers")
     ),
 )
 _HARDWARE = (
     _section("devices", "Devices", _by("hardware", "Side by side")),
     _section("efficiency", "Use of the hardware", _part("efficiency")),
+)
+_DrawCharts = Callable[[ArrowSource, Selection], tuple[Chart, ...]]
+"""Draws all charts of a kind that the selected results have."""
+_METRICS = ("latency", "throughput", "tokens", "memory")
+_BY_BATCH: _DrawCharts = partial(size_curves, metric_names=_METRICS)
+_BY_LENGTH: _DrawCharts = partial(size_curves, metric_names=_METRICS, over="sequence_length")
+_BY_WORKERS: _DrawCharts = partial(size_curves, metric_names=("models_per_second",), over="workers")
+_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY = (
+    partial(property_comparison, by=by) for by in ("backend", "runtime", "precision", "family")
 )
 _MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"
 _SCALED = "`orchestrator bench --model NAME --batch-size 1,2,4,8` measures"
@@ -272,9 +280,10 @@ _STARTED = "`orchestrator bench --model NAME --mode startup` measures starts"
 
 @dataclass(frozen=True)
 class ReportTopic:
-    """A topic of reports: its title and its sections."""
+    """A topic of reports."""
 
     title: str
+    charts: Sequence[_DrawCharts]
     sections: Sequence[_MakeSection]
     """Its own sections, before those that every report has."""
     remedy: str = _MEASURE
@@ -284,13 +293,40 @@ class ReportTopic:
 
 
 REPORT_TOPICS: Mapping[str, ReportTopic] = {
-    "performance": ReportTopic("Performance", (_family_section, *_COMPARISONS)),
-    "hardware": ReportTopic("Hardware", _HARDWARE),
-    "compatibility": ReportTopic("Compatibility", (_rating_section,)),
-    "startup": ReportTopic("Starts", (_STARTS,), _STARTED, "mode = 'startup'"),
-    "scaling": ReportTopic("Scaling", _SCALING, _SCALED),
-    "run": ReportTopic("Run", (*_COMPARISONS, *_SCALING, _STARTS)),
+    "performance": ReportTopic(
+        "Performance",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY, family_efficiencies),
+            *(_BY_BATCH, training_steps, server_curves, energy_rows),
+        ),
+        (_family_section, *_COMPARISONS),
+    ),
+    "hardware": ReportTopic(
+        "Hardware", (rooflines, family_efficiencies, _BACKENDS, energy_rows), _HARDWARE
+    ),
+    "compatibility": ReportTopic("Compatibility", (), (_rating_section,)),
+    "startup": ReportTopic(
+        "Starts", (startup_stages, _BY_WORKERS), (_STARTS,), _STARTED, "mode = 'startup'"
+    ),
+    "scaling": ReportTopic(
+        "Scaling", (_BY_BATCH, offline_curves, _BY_LENGTH, _BY_WORKERS), _SCALING, _SCALED
+    ),
+    "run": ReportTopic(
+        "Run",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_BATCH, offline_curves, _BY_LENGTH),
+            *(training_steps, startup_stages, _BY_WORKERS, server_curves, rooflines),
+            *(family_efficiencies, energy_rows, duration_charts),
+        ),
+        (*_COMPARISONS, *_SCALING, _STARTS),
+    ),
 }
+
+
+def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
+    """All charts of a topic that the selected results have, each under a name of its own."""
+    kinds = REPORT_TOPICS[topic].charts
+    return distinctly_named(chart for draw in kinds for chart in draw(source, selection))
 
 
 def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report:
@@ -305,15 +341,6 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     results = reported_results(remembered, replace(selection, condition=condition))
     own = [make(results) for make in chosen.sections]
     charts = charts_of(topic, remembered, results.shown)
-    sections = (ReportSection("charts", "Charts", charts=charts), *own, *shared_sections(results))
     answers = [answer for one in own for table in one.tables for answer in table.answers]
-    return Report(
-        topic=topic,
-        title=chosen.title,
-        facts=shared_facts(results.rows),
-        answers=[*marks_sentences(results), *answers],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
+    sections = (ReportSection("charts", "Charts", charts=charts), *own)
+    return report_on(results, topic, chosen.title, sections, answers)

@@ -12,69 +12,46 @@ from orchestrator.commands.program import completion
 from orchestrator.commands.program.command import execute
 from orchestrator.commands.program.program import READING, CommandGroup, Program, chosen
 
+_MEASURE = {
+    "run": ("measure.run_command", "Measure the cells of a matrix, or finish an earlier run."),
+    "bench": ("measure.run_command", "Measure without a file: the options are the matrix."),
+    "verify": ("measure.verify_command", "Check that models work and are right, without timing."),
+    "replay": ("measure.replay_command", "Measure one result again and show both side by side."),
+    "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
+    "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
+}
+_RESULTS = {
+    "status": (
+        "results.status_command",
+        "Show what the database holds, or the verdicts of one run.",
+    ),
+    "query": ("results.query_command", "Ask the database in SQL, or show a view by its name."),
+    "report": ("report.command", "Write results as a page to show, with tables and charts."),
+    "merge": ("exchange.merge", "Merge records into the database."),
+    "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),
+    "import": ("exchange.import_command", "Import what other benchmarks measured."),
+    "database": ("database.command", "Check, tidy, copy, restore and rebuild the database."),
+}
+_DECIDE = {
+    "compare": ("compare.command", "Compare results by one property, or two runs cell by cell."),
+    "compatibility": ("compatibility.command", "Show how well each model works on each backend."),
+    "trend": ("trend.command", "Show a metric over time, and what changed where it did."),
+    "regress": ("regress.command", "Judge a run against a baseline, with an exit code for a CI."),
+    "predict": ("predict.group_command", "Predict what was not measured from what was."),
+    "recommend": ("recommend.command", "Rank backend, runtime, precision and batch of a model."),
+}
+_SET_UP = {
+    "doctor": ("setup.doctor_command", "Show which backends can run here, and what is missing."),
+    "explain": ("setup.explain_command", "Explain a word of the screen; without one, list them."),
+    "images": ("setup.images_command", "List, build, pull, push, verify, save and remove images."),
+    "models": ("setup.models_command", "List and show models."),
+    "fleet": ("fleet.group_command", "Show the hosts of a fleet, and what they lack."),
+}
 PANELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "Measure": {
-        "run": ("measure.run_command", "Measure the cells of a matrix, or finish an earlier run."),
-        "bench": ("measure.run_command", "Measure without a file: the options are the matrix."),
-        "verify": (
-            "measure.verify_command",
-            "Check that models work and are right, without timing.",
-        ),
-        "replay": (
-            "measure.replay_command",
-            "Measure one result again and show both side by side.",
-        ),
-        "plan": ("measure.plan_command", "Show every cell with its decision, reason and estimate."),
-        "browser": ("measure.browser_command", "Serve a page that measures on one's own device."),
-    },
-    "Results": {
-        "status": (
-            "results.status_command",
-            "Show what the database holds, or the verdicts of one run.",
-        ),
-        "query": ("results.query_command", "Ask the database in SQL, or show a view by its name."),
-        "report": ("report.command", "Write results as a page to show, with tables and charts."),
-        "merge": ("exchange.merge", "Merge records into the database."),
-        "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),
-        "import": ("exchange.import_command", "Import what other benchmarks measured."),
-        "database": ("database.command", "Check, tidy, copy, restore and rebuild the database."),
-    },
-    "Decide": {
-        "compare": (
-            "compare.command",
-            "Compare results by one property, or two runs cell by cell.",
-        ),
-        "compatibility": (
-            "compatibility.command",
-            "Show how well each model works on each backend.",
-        ),
-        "trend": ("trend.command", "Show a metric over time, and what changed where it did."),
-        "regress": (
-            "regress.command",
-            "Judge a run against a baseline, with an exit code for a CI.",
-        ),
-        "predict": ("predict.group_command", "Predict what was not measured from what was."),
-        "recommend": (
-            "recommend.command",
-            "Rank backend, runtime, precision and batch of a model.",
-        ),
-    },
-    "Set up": {
-        "doctor": (
-            "setup.doctor_command",
-            "Show which backends can run here, and what is missing.",
-        ),
-        "explain": (
-            "setup.explain_command",
-            "Explain a word of the screen; without one, list them.",
-        ),
-        "images": (
-            "setup.images_command",
-            "List, build, pull, push, verify, save and remove images.",
-        ),
-        "models": ("setup.models_command", "List and show models."),
-        "fleet": ("fleet.group_command", "Show the hosts of a fleet, and what they lack."),
-    },
+    "Measure": _MEASURE,
+    "Results": _RESULTS,
+    "Decide": _DECIDE,
+    "Set up": _SET_UP,
 }
 """Commands by the heading below which help lists them: the module of each, whose class is called
 like the command, and the first sentence of its help."""

@@ -213,7 +213,7 @@ class InterleavedExecution:
 
     def _pairs_planned(self, cell: Cell, pair: int) -> int:
         """The number of pairs that the cell takes, by those before this one."""
-        from analysis.regress.pairing import looks_from, pairs_to_take
+        from analysis.regress.verdicts import looks_from, pairs_to_take
 
         measure = self._run.folder.run.plan.measure[cell.backend]
         after, before = (_logarithms(side.folder, cell, pair - 1) for side, _ in self._sides)
@@ -221,7 +221,7 @@ class InterleavedExecution:
 
     def _launch_pair(self, due: DueLaunch, pairs: int) -> None:
         """Launch a round on both sides; a cell that ends on one side ends on the other as well."""
-        from analysis.regress.pairing import is_baseline_first  # needs the extra `analysis`
+        from analysis.regress.verdicts import is_baseline_first
 
         left = due
         for side, other in self._sides[::-1] if is_baseline_first(due.round) else self._sides:

@@ -38,7 +38,6 @@ class Sheet:
     title: str
     tables: Sequence[Table]
     notes: Sequence[str]
-    """Sentences below all tables."""
     data: object
     """The answer as JSON has it."""
     rows: Sequence[RowFacts] = ()
@@ -46,7 +45,6 @@ class Sheet:
 
 
 def print_sheet(sheet: Sheet, *, wide: bool = False) -> None:
-    """Print it on the terminal."""
     for number, table in enumerate(sheet.tables):
         if number:
             print_line("")
@@ -117,11 +115,7 @@ def sheet_format(
 
 
 def named_format(output: Path, suffixes: Mapping[str, str]) -> str:
-    """The format that the file's name says.
-
-    Raises:
-        UsageError: it says none.
-    """
+    """The format that the file's name says; it is refused if it says none."""
     form = suffixes.get(output.suffix.lower())
     if form is None:
         raise UsageError(
@@ -182,7 +176,6 @@ def markdown_text(text: str) -> str:
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table."""
     return f"| {' | '.join(cells)} |\n"
 
 

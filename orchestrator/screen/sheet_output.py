@@ -46,29 +46,16 @@ class SheetOutput:
 
     @property
     def format(self) -> str:
-        """The format that comes out: the one asked for, or that of the file's name, or a table.
-
-        Raises:
-            UsageError: the file's name says none.
-        """
+        """The format that comes out: the one asked for, or that of the file's name, or a table."""
         return sheet_format(self.form, self.output)
 
     def require(self, database: Path) -> None:
-        """Refuse files that cannot be written, before any work is done for them.
-
-        Raises:
-            UsageError: a file exists, is the database or has a name that says no format.
-        """
+        """Refuse files that cannot be written, before any work is done for them."""
         require_output(self.form, self.output, force=self.force, database=database)
         if self.chart is not None:
             require_chart("--chart", self.chart, force=self.force, database=database)
 
     def show(self, sheet: Sheet) -> None:
-        """Print the sheet, or write it into the file.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
         show_sheet(sheet, self.form, self.output, wide=self.wide)
 
     def draw(self, chart: Callable[[], Chart | None]) -> None:
@@ -77,12 +64,7 @@ class SheetOutput:
 
 
 def draw_chart(path: Path | None, chart: Callable[[], Chart | None]) -> None:
-    """Draw into a file, if one was asked for and there is something to draw.
-
-    Raises:
-        UsageError: the format needs an extra that is missing.
-        StoreError: the file cannot be written.
-    """
+    """Draw into a file as `save_chart` does, if one was asked for and there is what to draw."""
     drawn = None if path is None else chart()
     if path is not None and drawn is not None:
         save_chart(drawn, path)

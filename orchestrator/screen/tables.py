@@ -35,7 +35,6 @@ class _Grid:
     rows: Sequence[Sequence[str]]
     right: Sequence[bool]
     widths: Sequence[int]
-    """The width of each column with no text broken."""
 
 
 def print_lines(
@@ -71,7 +70,8 @@ def print_table(table: Table, *, wide: bool = False, beyond: int = 0) -> None:
         _print_records(grid, width)
         _print_left_out([], beyond)
         return
-    _print_rows(grid, widths, bold=_takes_style())
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    _print_rows(grid, widths, bold=not is_plain)
     absent = [heading for index, heading in enumerate(grid.headings) if index not in widths]
     _print_left_out(absent, beyond)
 
@@ -102,10 +102,6 @@ def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
         if not (wide or grid.columns[index].essential):
             choices.append([other for other in choices[-1] if other != index])
     return [choice for choice in choices if choice]
-
-
-def _takes_style() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _fits(widths: Mapping[int, int], width: int) -> bool:
@@ -161,7 +157,6 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _print_records(grid: _Grid, width: int) -> None:
-    """One column a line, each row under its number."""
     margin = max(map(cell_width, grid.headings))
     room = max(width - margin - 2 * len(_GAP), _LEAST_WRAPPED)
     for number, row in enumerate(grid.rows, start=1):
@@ -193,10 +188,7 @@ def _print_left_out(headings: Sequence[str], beyond: int) -> None:
 
 
 def sparkline(values: Sequence[float], *, blocks: bool, width: int = MOST_LETTERS) -> str:
-    """The values as letters from the least to the greatest, means of neighbours where many.
-
-    All have the middle letter where they are equal.
-    """
+    """The values as letters from the least to the greatest, means of neighbours where many."""
     if not values:
         return ""
     letters = _BLOCKS if blocks else _PLAIN

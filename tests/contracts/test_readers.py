@@ -27,7 +27,7 @@ OTHERS = {
     "orchestrator.commands.measure.interleave": "columns of records, which are tried here",
     "orchestrator.running.replay": "tried in tests/orchestrator/commands/measure",
     "orchestrator.commands.predict.training": "what it has just written",
-    "orchestrator.commands.results.sides.tables": "tried in tests/orchestrator/commands/results",
+    "orchestrator.commands.results.side_files": "tried in tests/orchestrator/commands/results",
     "orchestrator.commands.setup.doctor_command": "what its own trial prints",
     "orchestrator.fleet.host": "what this machine itself has written",
     "orchestrator.fleet.transports.ray": "what this machine itself has written",

@@ -4,9 +4,9 @@ from dataclasses import fields
 from datetime import date
 from typing import Any
 
-from analysis.results.changes import Neighbour
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour
 from orchestrator.commands.measure.verification import Verification, VerifiedCell
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.store.query.results import Measurement

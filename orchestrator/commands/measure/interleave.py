@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.results.versions import VersionRecord, newest_run_of, version_records
+from analysis.results.selection import VersionRecord, newest_run_of, version_records
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.commands.measure.plan import PlanReport, plan_run, with_exports
@@ -225,7 +225,7 @@ def resume_interleaved(
 
     A pair that was cut in two is measured anew.
     """
-    import analysis.regress.pairing  # noqa: F401 - needs the extra `analysis`
+    import analysis.regress.verdicts  # noqa: F401 - needs the extra `analysis`
 
     version = folders.baseline.run.version
     images = version.images if version else ()
@@ -292,7 +292,7 @@ def _launchers(
 
 def _plan_pairs(request: PlanRequest, baseline: str) -> tuple[Plan, RunSource, BaselineVersion]:
     """The plan of both versions, with notes about its pairs."""
-    from analysis.regress.pairing import looks_from  # needs the extra `analysis`
+    from analysis.regress.verdicts import looks_from  # needs the extra `analysis`
 
     plan, source = plan_run(request)
     version, label, remarks = _baseline(request, baseline, plan)

@@ -11,7 +11,7 @@ from orchestrator.commands.options.verdict import RequireGrade, share
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_side
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.running.options import RunOptions
 from orchestrator.system.options import Force, Json
@@ -169,7 +169,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
                 print_results(result.report, **how)
             else:
-                from orchestrator.commands.regress.run import print_compared
+                from orchestrator.commands.regress.output import print_compared
 
                 print_compared(result.report, result.verdicts, **how)
         if self.output is not None:
@@ -177,7 +177,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         result.outcome.require_complete()
         code = result.exit_code
         if code == 0:
-            from orchestrator.commands.results.grades import require_run_grade
+            from orchestrator.commands.results.run_report import require_run_grade
 
             require_run_grade(result.report, self.require_grade)
         return code
@@ -186,8 +186,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         """Show every run before one that is not whole ends the command; returns the exit code."""
         if result.group_id is None:
             return self.show(result.runs[0])
-        from orchestrator.commands.results.grades import require_run_grade
-        from orchestrator.commands.results.run_report import RunsReport
+        from orchestrator.commands.results.run_report import RunsReport, require_run_grade
         from orchestrator.commands.results.run_words import print_runs
         from orchestrator.screen.lines import print_note, save_json
         from orchestrator.screen.streams import after_work
@@ -220,6 +219,6 @@ def _save(result: "RunResult", path: Path) -> None:
 
         show_verdicts(result.verdicts, None, path)
     else:
-        from orchestrator.commands.regress.run import compared_data
+        from orchestrator.commands.regress.output import compared_data
 
         save_json(compared_data(result.report, result.verdicts), path)

@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.compare.circumstances import circumstance_changes, circumstances_of
-from analysis.results.comparability import SCOPE
-from analysis.results.conditions import DIRTY
-from analysis.results.item_time import item_estimate_ms, item_ms, seeks_peak
+from analysis.compare.circumstances import DIRTY, circumstance_changes, circumstances_of
 from analysis.results.metrics import METRICS
+from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
+from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
 from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
 from orchestrator.launchers.registry import make_launcher

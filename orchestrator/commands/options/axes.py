@@ -55,10 +55,7 @@ def with_axes(
 ) -> Callable[[type[_Owner]], type[_Owner]]:
     """Give a class a field for each of these axes, before its own and before it is a dataclass.
 
-    Args:
-        names: the axes.
-        texts: help for those of which the class says something of its own.
-        words: a word that stands in place of an axis' values.
+    It may have help of its own for an axis, and a word that stands in place of an axis' values.
     """
 
     def add(owner: type[_Owner]) -> type[_Owner]:
@@ -77,11 +74,14 @@ def with_axes(
     return add
 
 
+def _number(text: str) -> Any:
+    return typer.Option(metavar="N", help=text, parser=number_parser())
+
+
 def with_sizes(owner: type[_Owner]) -> type[_Owner]:
     """Give a class a field for one size of each axis that has them."""
     for axis in map(axis_called, SIZED_AXES):
-        option = typer.Option(metavar="N", help=axis.full_size_help, parser=number_parser())
-        owner.__annotations__[axis.name] = Annotated[int | None, option]
+        owner.__annotations__[axis.name] = Annotated[int | None, _number(axis.full_size_help)]
         setattr(owner, axis.name, None)
     return owner
 
@@ -121,16 +121,8 @@ class _Lengths:
     profile: Annotated[
         ProfileWord, choice(ProfileWord, "--profile", help="How long to measure.")
     ] = "quick"
-    iterations: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Fewest timed iterations of a cell.", parser=number_parser()
-        ),
-    ] = None
-    rounds: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Fewest launches of a cell.", parser=number_parser()),
-    ] = None
+    iterations: Annotated[int | None, _number("Fewest timed iterations of a cell.")] = None
+    rounds: Annotated[int | None, _number("Fewest launches of a cell.")] = None
     cell_timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
     ] = None
@@ -156,6 +148,5 @@ class BenchOptions(_OtherAxes, _Lengths):
 
     @classmethod
     def of_axes(cls, axes: Mapping[AxisName, Sequence[str]], **others: Any) -> Self:
-        """Options that list these values."""
         lists: dict[str, Any] = {name: list(values) for name, values in axes.items()}
         return cls(**lists, **others)

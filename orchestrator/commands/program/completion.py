@@ -51,8 +51,6 @@ def completing(app: typer.Typer) -> bool:
 
 
 def _offer(words: Callable[[typer.Context], Sequence[str]]) -> Complete:
-    """The completion of a value by one of these words."""
-
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         with suppress(Exception):
             return [word for word in words(context) if word.startswith(incomplete)]
@@ -111,7 +109,6 @@ def _result_ids(results: Path, run: str) -> list[str]:
 
 
 def _sides(context: typer.Context) -> list[str]:
-    """The names of sides of a comparison: runs and snapshots."""
     results = _results(context)
     return list(dict.fromkeys((*_run_ids(results), *_snapshots(results))))
 
@@ -211,7 +208,6 @@ def _content(path: Path) -> str:
 
 
 def show_completion(context: typer.Context, parameter: typer.CallbackParam, wanted: bool) -> None:
-    """Print what the shell at hand would read to complete."""
     from typer.completion import show_callback
 
     show_callback(context, parameter, wanted)

@@ -45,9 +45,9 @@ from analysis.recommend.service_levels import (
     measured_chance,
     predicted_chance,
 )
-from analysis.results.comparability import UNKNOWN_SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
+from analysis.results.series import UNKNOWN_SCOPE
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
 from orchestrator.system.plain_data import Location

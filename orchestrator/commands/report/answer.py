@@ -28,7 +28,6 @@ class MadeReport:
 
     report: Report
     made_from: str
-    """The database or the file."""
     path: Path
     """The page that it becomes unless somebody names another."""
     run: RunReport | None = None
@@ -42,7 +41,6 @@ def _made(report: Report, database: Path, name: str, answers: Iterable[str] = ()
 
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
-    """The report on a topic, from the results of a selection."""
     with request.open() as (store, selection):
         report = make_report(topic, store, selection)
     if not report.sections:
@@ -73,10 +71,7 @@ def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
 
 
 def report_regressions(request: "RegressionRequest") -> MadeReport:
-    """The report on the verdicts of a run against a baseline, with the answer to its question.
-
-    Steps, and cells that cannot be compared, stand in its tables.
-    """
+    """The report on the verdicts of a run against a baseline, with the answer to its question."""
     from analysis.report.regressions import REGRESSION_TOPIC, regression_report
     from orchestrator.commands.regress.answer import judge_sides
     from orchestrator.commands.results.sides import open_sides
@@ -89,12 +84,12 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
 
 
 def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
-    from orchestrator.commands.regress.cells import verdicts_by_metric
     from orchestrator.commands.regress.sentences import (
         accepted_lines,
         circumstance_lines,
         metric_answers,
         trust_lines,
+        verdicts_by_metric,
     )
 
     yield from metric_answers(answer, list(verdicts_by_metric(answer)))
@@ -104,7 +99,6 @@ def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
 
 
 def report_predictor(database: Path) -> MadeReport:
-    """The report on the database's predictor, with what it rests on."""
     from analysis.report.predictions import (
         PREDICTION_TOPIC,
         DescribedPredictor,
@@ -149,8 +143,8 @@ def report_file(file: Path, request: SelectionRequest) -> MadeReport:
                 hint=f"`orchestrator import {file} --dry-run` tells what it holds",
             ) from error
     titled = replace(outcome.report, title=file.name)
-    made = _made(titled, request.database, file.stem)
-    return replace(made, made_from=str(file))
+    outcome = _made(titled, request.database, file.stem)
+    return replace(outcome, made_from=str(file))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import ResultSelection
 from orchestrator.system.options import Force, Json, asked_format, choice, choice_argument
 from runner.contract.errors import UsageError
 
@@ -17,17 +17,8 @@ if TYPE_CHECKING:
     from orchestrator.commands.report.answer import MadeReport
     from orchestrator.commands.results.selection import SelectionRequest
 
-_Topic = Literal[
-    "performance",
-    "hardware",
-    "compatibility",
-    "startup",
-    "scaling",
-    "run",
-    "regression",
-    "prediction",
-    "site",
-]
+_OfResults = Literal["performance", "hardware", "compatibility", "startup", "scaling"]
+_Topic = Literal[_OfResults, "run", "regression", "prediction", "site"]
 _Format = Literal["html", "markdown", "json"]
 _OF_RUNS = ("run", "regression")
 """Topics about one run."""
@@ -67,7 +58,6 @@ class ReportCommand(Judging, ResultSelection, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Write the report."""
         from orchestrator.commands.report.output import ReportOutput
 
         form, selected = asked_format(self.format_, as_json=self.json), self.selected

@@ -60,9 +60,7 @@ class ReportOutput:
     path: Path | None = None
     """The file; None for the usual page, and for stdout with other formats."""
     charts: Path | None = None
-    """The folder of pictures; None if none are asked for."""
     force: bool = False
-    """True if files may be replaced."""
 
     def require(self, database: Path) -> None:
         """Refuse files that cannot be written, before any work is done for them."""
@@ -76,15 +74,15 @@ class ReportOutput:
                 raise UsageError(f"--charts {self.charts}: is a file", hint="name a folder")
             drawing_library()
 
-    def show(self, made: MadeReport) -> None:
+    def show(self, outcome: MadeReport) -> None:
         """Write the report and its pictures, and say where they are."""
-        report, form = _with_answers(made), self._resolved_form()
-        content = _WRITERS[form](report, made.made_from)
+        report, form = _with_answers(outcome), self._resolved_form()
+        content = _WRITERS[form](report, outcome.made_from)
         if is_stdout(self.path) or (self.path is None and form != _PAGE):
             print_content(content)
             say = print_note
         else:
-            path = self.path or made.path
+            path = self.path or outcome.path
             with output_file(path) as file:
                 file.write(content)
             for line in report.answers:
@@ -115,9 +113,9 @@ def _counts(report: Report) -> Iterator[str]:
     yield f"{charts} {plural(charts, 'chart')}"
 
 
-def _with_answers(made: MadeReport) -> Report:
+def _with_answers(outcome: MadeReport) -> Report:
     """The report with all that a reader wants first: the answer of its run, or its grades."""
-    report, run = made.report, made.run
+    report, run = outcome.report, outcome.run
     if run is None:
         line, cause = trust_line(report.grades), report.grades.cause
         trust = f"{line}: {remedy_of(cause.doubt)}" if line and cause else line

@@ -15,24 +15,14 @@ from orchestrator.screen.pages.page import Page, PageCell, PageSection, page_cel
 from orchestrator.system.text import plural
 
 _GRADES = {
-    "A": "good",
-    "B": "good",
-    "C": "fair",
-    "D": "bad",
-    "High": "good",
-    "Medium": "fair",
-    "Low": "bad",
-    "N/A": "bad",
+    **dict.fromkeys(("A", "B", "High"), "good"),
+    **dict.fromkeys(("C", "Medium"), "fair"),
+    **dict.fromkeys(("D", "Low", "N/A"), "bad"),
 }
 _WORDS = {
-    "agree": "good",
-    "wrong": "bad",
-    "proven": "good",
-    "partial": "fair",
-    "none": "bad",
-    "improvement": "good",
-    "inconclusive": "fair",
-    "regression": "bad",
+    **dict.fromkeys(("agree", "proven", "improvement"), "good"),
+    **dict.fromkeys(("partial", "inconclusive"), "fair"),
+    **dict.fromkeys(("wrong", "none", "regression"), "bad"),
 }
 _KINDS = {"prose": "long", "id": "id", "moment": "short"}
 _RESULT = "result_id"
@@ -65,7 +55,6 @@ class _Details:
         return f"{key}:{number}"
 
     def data(self) -> dict[str, object]:
-        """All of them as plain data."""
         details = [
             {**_detail_data(result, self._details[result]), "intervals": self._intervals[key]}
             for result, key in self._keys.items()
@@ -180,7 +169,6 @@ def _drawn(chart: Chart) -> Mapping[str, Any]:
 
 
 def page_foot(made_from: str, *, has_details: bool) -> str:
-    """The line at a page's end: by whom it was made, of what and when."""
     from runner import __version__
 
     moment = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
@@ -194,7 +182,6 @@ def page_foot(made_from: str, *, has_details: bool) -> str:
 
 
 def left_out_words(report: Report) -> str:
-    """A sentence about the results that a report leaves out."""
     count = f"{report.left_out:,} older {plural(report.left_out, 'result')}"
     return (
         f"{count} of this selection are left out; --model, --select, --since and the other filters"

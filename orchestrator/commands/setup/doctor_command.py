@@ -38,7 +38,7 @@ _TRIAL = "runner.backends.onnxruntime_web.browser_trial"
 
 
 def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
-    """What runs here, what could and how."""
+    """The backends that run here, and those that could with the way to it."""
     running = [row for row in diagnoses if row.runs]
     possible = [row for row in diagnoses if row.could_run]
     yield f"Runs here: {_by_launcher(running)}." if running else "Nothing runs here yet."
@@ -80,7 +80,6 @@ def _names(rows: Sequence[Diagnosis]) -> list[str]:
 
 
 def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
-    """Each backend by each launcher."""
     rows = [
         (row.backend, row.launcher, row.runs, row.support_class, row.reason, row.remedy)
         for row in diagnoses
@@ -98,13 +97,10 @@ class BrowserFinding:
     browser: str
     """`our own`, `chromium`, `chrome`, `edge`, `firefox`, or the path that the user named."""
     executable: str
-    """The browser's file."""
     version: str | None
-    """Its version, if it started."""
     backend: Backend | None
     """The backend that was tried; None in a browser that is not driven."""
     works: bool
-    """True if it computed."""
     message: str
     """The device, or the reason in the browser's own words."""
 
@@ -133,7 +129,6 @@ def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
 
 
 def _print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:
-    """One row for each backend in each browser."""
     if as_json:
         print_json(findings)
         return
@@ -187,7 +182,6 @@ class DoctorCommand(Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Look at the machine, or measure it."""
         given = [name for name in self.given() if name in _LOOKS]
         if len(given) > 1:
             self.refuse_beside(self.given()[given[1]], given[:1])

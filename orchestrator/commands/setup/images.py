@@ -46,9 +46,7 @@ class RemoteStatus:
     """The image's name without `accelmatrix-`."""
     reference: str
     image: PublishedImage | None
-    """The image that the registry has under that tag."""
     released: ReleasedImage | None
-    """The image that this version's release published."""
 
     @property
     def state(self) -> PublicationState:
@@ -72,12 +70,10 @@ class VerifiedImage:
 
     name: str
     reference: str
-    """Its name with the digest that was checked."""
     checks: tuple[SignatureCheck, ...]
 
     @property
     def valid(self) -> bool:
-        """True if nothing speaks against it."""
         return all(check.valid for check in self.checks)
 
 
@@ -92,10 +88,7 @@ def verified_images(
 ) -> list[VerifiedImage]:
     """Check signature and provenance of images: those named, or all that the release published.
 
-    Args:
-        settings: registry, version and lock.
-        names: images by name; empty for all that are published.
-        key: the public key of who signed; None for the release's own workflow.
+    The key is the public one of who signed; None for the release's own workflow.
     """
     _require_registry(settings)
     signer, cosign = _signer(settings, key), find_cosign()
@@ -144,7 +137,6 @@ def _require_registry(settings: ImageSettings) -> None:
 
 
 def print_images(statuses: Sequence[ImageStatus], *, wide: bool, as_json: bool) -> None:
-    """One row for each image, whether the engine holds it or not."""
     if as_json:
         print_json(statuses)
         return

@@ -33,7 +33,6 @@ class BackendSupport:
     backend: Backend
     runtime: Runtime
     precisions: tuple[Precision, ...]
-    """Precisions in which it can compute the model."""
     reasons: tuple[str, ...]
     """The reasons why not in the others; each once."""
 
@@ -62,9 +61,7 @@ class ModelSheet:
     memory_bytes: Mapping[Precision, float]
     """The least host memory that the cpu backend needs, by precision."""
     modes: tuple[Mode, ...]
-    """The modes that are possible with it on some backend."""
     backends: tuple[BackendSupport, ...]
-    """Every backend with every runtime that executes there."""
     notes: tuple[str, ...]
     """Sentences about sizes that the model does not have."""
 

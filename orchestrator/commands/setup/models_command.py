@@ -19,6 +19,7 @@ from orchestrator.commands.program.completion import (
 )
 from orchestrator.commands.program.program import ListingGroup, Program
 from orchestrator.commands.setup.models import ModelSheet, model_sheets
+from orchestrator.matrix.model_config import require_family, require_modality
 from orchestrator.screen.lines import print_data, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.options import Json, Wide
@@ -98,7 +99,6 @@ def _data(sheet: ModelSheet) -> dict[str, object]:
 
 
 def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
-    """Arithmetic in numbers that a person reads, then memory for each precision."""
     rows = []
     if sheet.work is not None:
         rows = [
@@ -171,9 +171,6 @@ class ListModels(Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the models."""
-        from orchestrator.matrix.model_config import require_family, require_modality
-
         wanted = None if self.family is None else require_family(self.family)
         content = None if self.modality is None else require_modality(self.modality)
         if self.set_ is not None and self.set_ not in model_sets():
@@ -220,7 +217,6 @@ class ShowModel(_Sizes, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the model."""
         sizes = {name: getattr(self, name) for name in SIZED_AXES}
         mode = meaning(axis_called("mode"), self.mode)
         _print_sheets(model_sheets(self.name, mode, **sizes), as_json=self.json)

@@ -39,7 +39,6 @@ class RunnerCheck:
     name: str
     ok: bool
     message: str
-    """The finding."""
     remedy: str | None
     importance: Importance
 
@@ -84,7 +83,6 @@ class RunnerReport:
 
     @property
     def is_ready(self) -> bool:
-        """True if nothing is missing that a job needs."""
         return all(check.ok for check in self.checks if check.importance == "needed")
 
 

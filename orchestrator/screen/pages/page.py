@@ -18,7 +18,6 @@ class Page:
 
     title: str
     lead: Sequence[Markup]
-    """Elements below the title, before everything else."""
     sections: Sequence["PageSection"]
     foot: str
     """The line at its end: by whom it was made, of what and when."""
@@ -28,13 +27,16 @@ class Page:
     """Scripts that the page's own one needs."""
 
     def html(self) -> str:
-        """The whole file."""
         style, scripts = _style(), [*self.scripts, _resource("page.js")]
+        policy = (
+            f"default-src 'none'; script-src {' '.join(map(source_hash, scripts))};"
+            f" style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+        )
         head = element(
             "head",
             element("meta", charset="utf-8"),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("meta", http_equiv="Content-Security-Policy", content=_policy(style, scripts)),
+            element("meta", http_equiv="Content-Security-Policy", content=policy),
             element("meta", name="referrer", content="no-referrer"),
             element("meta", name="generator", content="AccelMatrix"),
             element("title", f"{self.title} · AccelMatrix"),
@@ -76,20 +78,11 @@ class PageSection:
     content: Sequence[Markup]
 
     def html(self) -> Markup:
-        """The section as an element."""
         if not self.title:
             return element("section", self.content)
         heading = f"{self.name}-heading"
         title = element("h2", self.title, id=heading)
         return element("section", title, self.content, id=self.name, aria_labelledby=heading)
-
-
-def _policy(style: str, scripts: Sequence[str]) -> str:
-    """The rules that allow this style and these scripts, and nothing else."""
-    return (
-        f"default-src 'none'; script-src {' '.join(map(source_hash, scripts))};"
-        f" style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
-    )
 
 
 @cache

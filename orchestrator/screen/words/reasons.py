@@ -214,12 +214,7 @@ def _numbered(reason: Reason, name: str) -> Iterator[Reason]:
 
 
 def remedy_text(status: str, reason: Reason | None) -> str | None:
-    """The remedy of a verdict, a sentence; None if nothing is to be done.
-
-    Args:
-        status: a status, or a verdict on what ended well.
-        reason: the reason of the status, or of what is known about `correct`.
-    """
+    """The remedy of a status or of a verdict on what ended well; None if nothing is to be done."""
     if status not in OF_STATUS:
         return None
     return (reason and _own_remedy(reason)) or OF_STATUS[status]

@@ -9,10 +9,10 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from analysis.results.changes import Neighbour
-from analysis.results.conditions import CONDITIONS, differences
+from analysis.compare.circumstances import CONDITIONS, differences
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import (

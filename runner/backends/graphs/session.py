@@ -70,6 +70,7 @@ def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
         "graph": f"{job.graph}/{graph.shape}",
         "graph_sha256": graph.sha256,
         "graph_remedy": ", ".join([*failed, graph.remedy]),
+        "graph_attempts": len(graph.attempts),
         "graph_difference_relative": graph.difference_relative,
         "quantization": graph.method,
     }

@@ -15,8 +15,8 @@ from analysis.charts.regressions import regression_chart, regression_charts
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.noise import RUN_PRIOR
 from analysis.regress.steps import levels_of
-from analysis.regress.study import RUN_PRIOR
 from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.significance import student_quantile
@@ -57,7 +57,7 @@ def judged(
     """The verdict on the last result of a series against the one before."""
     before, after = observed(baseline or history[-2]), observed(history[-1])
     case = Case(before, after, levels_of(history, accepted or {}, THRESHOLD), None)
-    return Judgement(CELL, METRICS["latency"], verdict, "", before, after, case)
+    return Judgement(CELL, METRICS["latency"], verdict, None, before, after, case)
 
 
 def drawn(judgement: Judgement) -> Chart:

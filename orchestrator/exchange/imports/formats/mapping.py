@@ -28,14 +28,7 @@ from orchestrator.exchange.imports.measurement import (
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
 from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import (
-    Problem,
-    problems_in,
-    quote,
-    raise_problems,
-    read_source,
-    unknown_key,
-)
+from orchestrator.system.problems import Problem, problems_in, quote, raise_problems, read_source
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
@@ -109,7 +102,7 @@ def read_mapping(path: Path) -> MappingFile:
         raise_problems(source, [Problem((), "is empty")], _HINT)
     columns = source.data.get("columns") if isinstance(source.data, dict) else None
     unknown = [
-        Problem(("columns", name), unknown_key(name, _COLUMNS))
+        Problem(("columns", name), refuse_key(name, _COLUMNS))
         for name in (columns if isinstance(columns, dict) else ())
         if name not in _COLUMNS
     ]

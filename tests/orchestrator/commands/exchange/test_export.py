@@ -15,8 +15,7 @@ from orchestrator.commands.exchange.export_command import (
     print_checked,
     print_exported,
 )
-from orchestrator.commands.results.query import Question
-from orchestrator.commands.results.query_command import print_answer, print_shown
+from orchestrator.commands.results.query import Question, print_answer, print_shown
 from orchestrator.exchange.bundles.archive import BundleCounts, BundleManifest
 from orchestrator.exchange.bundles.check import Bundle
 from orchestrator.exchange.bundles.write import WrittenBundle

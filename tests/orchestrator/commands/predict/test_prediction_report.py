@@ -16,7 +16,7 @@ from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from tests.analysis.predict.examples import an_evaluation
 from tests.orchestrator.commands.conftest import HOSTILE
-from tests.orchestrator.commands.report.test_report_screen import Reader
+from tests.orchestrator.commands.report.test_report import Reader
 from tests.support.command_line import call, complains
 from tests.support.databases import write_records
 from tests.support.records import a_record

@@ -10,12 +10,7 @@ from analysis.charts.efficiency import energy_rows
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.compare.answer import (
-    ComparisonRequest,
-    RunPairRequest,
-    compare_results,
-    compare_run_pair,
-)
+from orchestrator.commands.compare.command import compare_results, compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
@@ -39,7 +34,7 @@ ON_THREE = [drew(4.0), drew(3.0, **OPENVINO), drew(1.0, BOARD, **GPU)]
 
 
 def compared(database: Path) -> Any:
-    return compare_results(ComparisonRequest(SelectionRequest(database), "backend", "energy"))
+    return compare_results(SelectionRequest(database), "backend", metric="energy")
 
 
 def test_backends_are_compared_within_a_scope(tmp_path: Path) -> None:
@@ -68,7 +63,7 @@ def test_another_scope_is_another_series(
     database = write_records(tmp_path, [drew(2.0, then, run_id=BASE), drew(4.0, now, **later)])
     selected = SelectionRequest(database)
     with pytest.raises(NothingToDo, match=f"1 of {words}"):
-        compare_run_pair(RunPairRequest(selected, BASE, RUN, "energy"))
+        compare_run_pair(selected, BASE, RUN, metric="energy")
     answer = judge_regressions(RegressionRequest(selected, BASE, RUN, ("energy", "latency")))
     verdicts = {one.metric.name: one for one in answer.judgements.judgements}
     assert verdicts["energy"].verdict == "not comparable"

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from analysis.results.changes import Neighbour, changes
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour, changes
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
-from orchestrator.commands.results.next_steps import Remedy, find_remedy, next_commands
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
+    Remedy,
+    find_remedy,
+    next_commands,
     print_findings,
     print_results,
     print_runs,

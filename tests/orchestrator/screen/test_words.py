@@ -1,10 +1,11 @@
-"""Every code of a reason has words, and every fact of it a place in them."""
+"""Every code of a reason, a doubt and a remedy has words, and every fact a place in them."""
 
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
+from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
 from orchestrator.screen.words.reasons import (
     OF_STATUS,
     REASONS,
@@ -14,7 +15,15 @@ from orchestrator.screen.words.reasons import (
     remedy_text,
 )
 from runner.contract.errors import BenchError, ImageError, Unavailable, reason_of
-from runner.contract.reasons import Reason, ReasonCode, parse_reason, reason, write_reason
+from runner.contract.reasons import (
+    Reason,
+    ReasonCode,
+    facts_behind,
+    parse_reason,
+    reason,
+    write_reason,
+)
+from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode, doubt
 
 _FACT = re.compile(r"\{(\w+)")
 
@@ -45,6 +54,9 @@ ENGINE, NOT_FINITE, TORCH = (
 AWAY = reason("engine_lost", phase="load")
 BUDGET = reason("budget_spent", budget_s=300.0)
 NO_PRODUCT = reason("int8_no_product")
+DIFFER = reason(
+    "outputs_differ", difference=0.123456, output="logits", precision="int8", allowed=0.1
+)
 WAYS = reason(
     "attempts_failed",
     attempt1=reason("attempt_failed", way="dynamic shapes", cause=NO_PRODUCT),
@@ -101,17 +113,7 @@ WAYS = reason(
         ),
         (reason("weights_unchanged", weights="a, b", steps=1), "a, b did not change in 1 step"),
         (
-            reason(
-                "at_shape",
-                shape="b2",
-                cause=reason(
-                    "outputs_differ",
-                    difference=0.123456,
-                    output="logits",
-                    precision="int8",
-                    allowed=0.1,
-                ),
-            ),
+            reason("at_shape", shape="b2", cause=DIFFER),
             "at b2, the outputs differ from the fp32 reference by 0.12 (logits), int8 is allowed"
             " 0.1",
         ),
@@ -158,3 +160,86 @@ def test_errors_have_words_and_hints() -> None:
     own = ImageError(reason("disk_full", image="cpu"), hint="make room")
     assert error_hint(own) == "make room"
     assert error_hint(BenchError("nothing helps")) is None
+
+
+SPENT = facts_behind("before", reason("budget_spent", budget_s=300))
+SILENCE = facts_behind("cause", reason("page_silent", action="series", seconds=2.0))
+DOUBTS: list[tuple[DoubtCode, float | None, RemedyCode, dict[str, Any], str]] = [
+    ("scatter", 0.123, "longer_or_quieter", {}, "cv 12 %: measure longer, on a quieter machine"),
+    (
+        "host_load",
+        3.14,
+        "stop_others",
+        {"cores": 2},
+        "host load 3.1 on 2 cores: stop what else runs",
+    ),
+    (
+        *("kernel_shift", -0.055, "fix_clock", {}),
+        "fixed arithmetic took 5.5 % less time after the cell: fix the clock frequency, or cool the"
+        " machine",
+    ),
+    (
+        *("warmup", 1, "raise_warmup", {}),
+        "the warm-up did not settle in 1 iteration: raise measure.warmup_max_duration",
+    ),
+    (
+        *("few_iterations", 17, "raise_duration", {"requested": 50, "limit_s": 30.0}),
+        "17 of 50 iterations fitted into 30 s: raise measure.max_duration",
+    ),
+    (
+        *("imprecise", 0.2, "raise_rounds", {"median": "latency", "requested": 0.02}),
+        "the median is known within 20 %, not 2.0 %: raise measure.max_rounds",
+    ),
+    (
+        *("few_rounds", 2, "raise_budget", {"requested": 3, **SPENT}),
+        "2 of 3 rounds before the budget of 5m was spent: raise --budget",
+    ),
+    (
+        *("cut_short", None, "remeasure", SILENCE),
+        "the iterations ended early: series: the page did not answer within 2 s: measure it again",
+    ),
+    (
+        *("contradicted", 2.0, "several_processes", {"run": "r"}),
+        "run r took 2.00 times as long with the same software: measure longer, in several"
+        " processes",
+    ),
+    (
+        *("queue_grew", None, "lower_rate"),
+        {"offered_qps": 9, "completed_qps": 3, "most_qps": 4.2},
+        "offered 9 qps, completed 3: the queue grew for the whole run, so latencies say nothing but"
+        " that: lower target_qps below 4.2",
+    ),
+]
+
+
+def test_every_doubt_and_remedy_has_words() -> None:
+    assert set(get_args(DoubtCode)) == FINDINGS.keys()
+    assert set(get_args(RemedyCode)) == REMEDIES.keys()
+
+
+@pytest.mark.parametrize(("code", "value", "remedy", "facts", "text"), DOUBTS)
+def test_a_doubt_in_words(
+    code: DoubtCode, value: float | None, remedy: RemedyCode, facts: dict[str, Any], text: str
+) -> None:
+    assert doubt_text(doubt(code, "C", value, remedy, **facts)) == text
+
+
+@pytest.mark.parametrize("code", get_args(DoubtCode))
+def test_every_finding_holds_its_facts(code: DoubtCode) -> None:
+    facts = dict.fromkeys(set(re.findall(r"\{(\w+)", FINDINGS[code])) - {"value"}, "7")
+    assert not re.search(r"[{}]", finding_text(doubt(code, "C", 7.0, "cool", **facts)))
+
+
+def test_values_of_several_cells_are_a_range() -> None:
+    scatter = Doubt("scatter", "C", 0.12, "longer_or_quieter")
+    assert finding_text(scatter, 0.185) == "cv 12 to 18 %"
+    assert finding_text(scatter, 0.1201) == "cv 12 %"
+    load = doubt("host_load", "D", 8.1, "stop_others", cores=2)
+    assert finding_text(load, 10.0) == "host load 8.1 to 10.0 on 2 cores"
+
+
+def test_a_remedy_names_the_option_that_sets_a_key() -> None:
+    unsettled = Doubt("warmup", "C", 7, "raise_warmup")
+    assert remedy_of(unsettled, with_options=True) == (
+        "raise measure.warmup_max_duration (--set measure.warmup_max_duration=…)"
+    )
