@@ -1,10 +1,11 @@
-"""Every code of a reason, a doubt and a remedy has words, and every fact a place in them."""
+"""Every code of a reason, a doubt and a remedy has words; words of the screen are explained."""
 
 import re
 from typing import Any, get_args
 
 import pytest
 
+from orchestrator.screen.dictionary import WORDS, find_word
 from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
 from orchestrator.screen.words.reasons import (
     OF_STATUS,
@@ -14,7 +15,7 @@ from orchestrator.screen.words.reasons import (
     reason_text,
     remedy_text,
 )
-from runner.contract.errors import BenchError, ImageError, Unavailable, reason_of
+from runner.contract.errors import BenchError, ImageError, Unavailable, UsageError, reason_of
 from runner.contract.reasons import (
     Reason,
     ReasonCode,
@@ -243,3 +244,33 @@ def test_a_remedy_names_the_option_that_sets_a_key() -> None:
     assert remedy_of(unsettled, with_options=True) == (
         "raise measure.warmup_max_duration (--set measure.warmup_max_duration=…)"
     )
+
+
+def test_every_word_has_three_lines_and_names_of_its_own() -> None:
+    names = [name.casefold() for word in WORDS for name in (word.name, *word.others)]
+    assert len(set(names)) == len(names)
+    assert [word.name.casefold() for word in WORDS] == sorted(w.name.casefold() for w in WORDS)
+    for word in WORDS:
+        assert len(word.lines) == 3, word.name
+        assert all(line.strip() == line and line for line in word.lines), word.name
+        assert "docs/" not in " ".join(word.lines), "pip installs no pages"
+        assert word.lines[0].endswith((".", "…")), f"{word.name}: the list shows this line alone"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Grades", "grade"),
+        ("± %", "±"),
+        ("support_class", "support class"),
+        ("throughput", "samples/s"),
+    ],
+)
+def test_a_word_is_found_by_the_name_on_the_screen(text: str, name: str) -> None:
+    assert find_word(text).name == name
+
+
+def test_an_unknown_word_gets_a_guess() -> None:
+    with pytest.raises(UsageError, match="did you mean grade") as caught:
+        find_word("grad")
+    assert caught.value.hint == "`orchestrator explain` lists the words"
