@@ -7,8 +7,7 @@ from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
 from runner.contract.cell import Backend, Frozen
-from runner.contract.host import host_id
-from runner.contract.record.ids import digest
+from runner.contract.record.ids import digest, host_id
 
 _LETTERS = 8
 
