@@ -130,7 +130,7 @@ def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportRep
 def import_files(
     outcomes: Iterable[FileOutcome], results: Path, database: Path, command: str
 ) -> ImportReport:
-    """Write the records beside ours, then merge; the next import finishes an interrupted one."""
+    """Write the records beside ours and merge them; the next import finishes what was cut off."""
     with_records = [outcome for outcome in outcomes if outcome.kind == "records"]
     if not with_records:
         return ImportReport({}, MergeReport())

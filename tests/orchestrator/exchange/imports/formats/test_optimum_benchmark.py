@@ -46,6 +46,11 @@ def test_the_device_is_named_where_it_is_certain(
     assert only(read(OptimumBenchmark(), json_document(run))).device_name == name
 
 
+def test_targets_beside_a_config_are_no_report() -> None:
+    data = {"config": config(), **encoder_report()}
+    assert "nothing was tracked" in str(read(OptimumBenchmark(), json_document(data)).nothing)
+
+
 def folder_of(folder: Path, **files: Any) -> Path:
     for name, data in files.items():
         (folder / f"{name}.json").write_text(json.dumps(data))
