@@ -12,6 +12,7 @@ from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import describe_repeat
 from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
 from runner.contract.models import find
@@ -42,7 +43,9 @@ def remember(database: Path, **facts: object) -> str:
     record = a_record(batch_size=1, **host_facts(), **facts)
     elsewhere = a_record(batch_size=2, hostname="another-host")
     with Store.open(database) as store:
-        store.merge([save_record(made, database.parent) for made in (record, elsewhere)])
+        store.merge(
+            [save_record(made, database.parent) for made in (record, elsewhere)], words=record_words
+        )
     return record.cell_id
 
 
@@ -149,7 +152,7 @@ def test_a_repetition_is_named_with_what_fills_gaps(
     with Store.open(database) as store:
         for record in records:
             save_record(record, tmp_path)
-        store.merge([tmp_path])
+        store.merge([tmp_path], words=record_words)
     wanted = [measured(batch, ago) for batch in (1, 8)]
     cells = [cell_of(vars(record)) for record in wanted]
     plan = a_plan(cells, SPEC)
