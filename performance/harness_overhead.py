@@ -18,7 +18,7 @@ from performance.sessions import open_job_session, torch_job
 from runner.backends.base import Query
 from runner.measure.clock import monotonic
 from runner.measure.phases import Quota, run_steady_phase
-from runner.modes.inference import InferenceWorkload
+from runner.modes.base import InferenceWorkload
 
 BLOCKS = 36
 BLOCK_S = 0.6

@@ -15,16 +15,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.exchange.bundles import merge_bundle, open_bundle, write_bundle
-from orchestrator.exchange.bundles.archive import write_archive
-from orchestrator.exchange.bundles.manifest import Member
+from orchestrator.exchange.bundles.archive import Member, write_archive
+from orchestrator.exchange.bundles.check import merge_bundle, open_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from performance.scratch import write_records
 from runner.contract.errors import BenchError
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 from tests.support.hostile_parquet import HOSTILE_FILES
 
 MOST_SECONDS, MOST_BYTES = 2.0, 300_000_000

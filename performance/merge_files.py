@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from performance.scratch import write_records
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 
 FILES = 5_000
 MOST_SECONDS, MOST_BYTES = 12.0, 500_000_000

@@ -69,7 +69,7 @@ def measure_flood(flood: str, make_launcher: MakeLauncher) -> bool:
         plan = make_plan(load_matrix(matrix))
         options = RunOptions(launcher=launcher.name, scratch=True)
         folder = create_run(plan, RunSource(matrix_path=matrix), Path(name, "results"), options)
-        job = folder.job(folder.cells, folder.nowhere)
+        job = folder.run.job(folder.cells, folder.nowhere)
         with _peak_bytes() as peak:
             began, cpu_began = time.monotonic(), time.process_time()
             execute_job(job, LaunchContext(launcher, folder, QuietObserver()))

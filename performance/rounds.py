@@ -32,7 +32,7 @@ from runner.measure.statistics.replication import (
     moments_of,
     round_interval,
 )
-from runner.measure.statistics.serial_correlation import SHARED, STATE_S
+from runner.measure.statistics.spread import SHARED, STATE_S
 
 REPETITIONS = 2_000
 WITHIN = 0.02
@@ -131,10 +131,10 @@ def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[s
         interval = round_interval(medians, confidence, moments_of(rounds))
         assert interval is not None
         held += interval.low <= truth <= interval.high
-        errors.append(interval.median / truth - 1)
+        errors.append(interval.value / truth - 1)
         counts.append(len(rounds))
         widths.append(interval.precision or math.inf)
-        records.append(Estimate(interval.median, interval.low, interval.high))
+        records.append(Estimate(interval.value, interval.low, interval.high))
     pairs = list(zip(records[::2], records[1::2], strict=True))
     return {
         "coverage": round(held / REPETITIONS, 4),

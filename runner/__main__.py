@@ -15,15 +15,13 @@ from pydantic import ValidationError
 
 from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
-from runner.contract.weights import show_folder
+from runner.contract.models.catalogue import show_folder
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
-from runner.process.lifeline import die_with_parent
-from runner.process.streams import Progress, claim_stdout
+from runner.process import Progress, claim_stdout, die_with_parent
 
 
 def main() -> int:
-    """Execute the job that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m runner", description=__doc__)
     parser.add_argument("--job", type=Path, required=True, help="the job as JSON")
     parser.add_argument("--out", type=Path, required=True, help="an existing folder for records")
@@ -62,13 +60,12 @@ def _executor(
 
         return lambda progress: prepare_graphs(job, out, progress, monotonic, graphs)
     if job.purpose == "count":
-        from runner.job.count import count_model
+        from runner.job.prepare import count_model
 
         return lambda progress: count_model(job, out, progress)
-    from runner.job.harness import Folders, Harness
+    from runner.job.harness import Harness
 
-    folders = Folders(references=references, graphs=graphs)
-    return lambda progress: Harness(job, out, progress, folders).run()
+    return lambda progress: Harness(job, out, progress, references, graphs).run()
 
 
 def _read_job(path: Path) -> Job:

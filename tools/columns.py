@@ -15,7 +15,7 @@ from analysis.results.source import text
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.schema.tables import COLUMNS_FILE
 from orchestrator.system.docstrings import attribute_docs
-from runner.contract.record.ranges import Range
+from runner.contract.record.ranges import ENDING_DOCS, Range
 from runner.contract.record.record import Record
 
 SQL_TYPES: Mapping[Any, str] = {
@@ -39,10 +39,21 @@ def columns_json() -> str:
 
 def model_columns(value: type[BaseModel]) -> Iterator[dict[str, Any]]:
     """One column for each field of a frozen value, without what a column has anyway."""
-    docs = attribute_docs(value)
+    docs = column_docs(value)
     for name, info in value.model_fields.items():
         facts = {"name": name, **_type(info.annotation), **_range(info)}
         yield {**facts, "doc": docs[name], **_default(info)}
+
+
+def column_docs(value: type[BaseModel]) -> dict[str, str]:
+    """The docstring of each field, or what the end of its name means."""
+    docs = {
+        name: doc
+        for name in value.model_fields
+        for end, doc in ENDING_DOCS.items()
+        if name.endswith(end)
+    }
+    return docs | dict(attribute_docs(value))
 
 
 def _type(annotation: Any) -> dict[str, Any]:

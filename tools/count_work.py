@@ -6,7 +6,7 @@ from pathlib import Path
 import runner.contract.models
 from runner.backends.torch.model import build_without_weights
 from runner.contract.models import ModelSpec, catalogue
-from runner.counting.polynomials import Fit, fit_forward, fit_generation
+from runner.counting import Fit, fit_forward, fit_generation
 
 FILE = Path(runner.contract.models.__file__).parent / "work.json"
 

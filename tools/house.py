@@ -29,7 +29,7 @@ COLUMN_DOCS = ("runner/contract/record", "orchestrator/store/schema")
 word one of them anew would call every existing database altered."""
 SHARED_NAMES: Mapping[str, str] = {
     "main": "the entry of each program",
-    "group": "the commands below a command, in orchestrator/cli",
+    "group": "the commands below a command, in orchestrator/commands",
     "open_session": "a function of every runtime, see RuntimeModule in runner/backends/base",
     "is_out_of_memory": "the same",
     "prove": "a function of every runtime's module `evidence`",

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import transformers
 
-from orchestrator.matrix import model_types
+import orchestrator.matrix
+from orchestrator.matrix.unknown_models import TYPES_FILE
 
-FILE = Path(model_types.__file__).parent / model_types.TYPES_FILE
+FILE = Path(orchestrator.matrix.__file__).parent / TYPES_FILE
 
 
 def types_text() -> str:

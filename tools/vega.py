@@ -3,7 +3,7 @@
 import sys
 
 from analysis.charts.chart import VEGA_LITE
-from analysis.charts.page import VEGA_FILE
+from analysis.charts.drawing import VEGA_FILE
 
 DRAW = """window.drawChart = (element, spec) => vegaEmbed(element, spec, {ast: true, actions: false,
   renderer: "svg", defaultStyle: false, tooltip: {disableDefaultStyle: true}});"""

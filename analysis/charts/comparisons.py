@@ -1,36 +1,47 @@
 """Comparisons drawn: the speed-up of each result over the baseline of its question."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from analysis.charts.chart import Chart
 from analysis.charts.layers import (
+    UPRIGHT,
     Point,
     backends_of,
     error_bars,
+    fields,
     log_axis,
-    named_rows,
     point_layers,
     point_of,
+    row_chart,
     row_names,
+    span_words,
     tooltip,
 )
 from analysis.charts.questions import richest_questions
-from analysis.charts.words import distinct_rows, file_stem, noun_count, path_words, size_words
+from analysis.charts.words import (
+    distinct_rows,
+    file_stem,
+    noun_count,
+    path_words,
+    remainder_words,
+    size_words,
+)
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import metric_values
-from analysis.results.metrics import METRICS, Metric
+from analysis.compare.values import metric_values, with_intervals
+from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import amount
 
 _MOST_ROWS = 30
-"""Rows of one drawing; more are noun_count, the greatest ratios stay."""
+"""Rows of one drawing; of more, the greatest and the least ratios stay."""
 _QUESTIONS = 60
 """Questions of which a report's drawing takes its rows."""
-_STEP = 34
-"""Height of a row with its words above the mark, pixels."""
+_NAMED = ("model", "precision", "mode", "scenario", "training_precision", "part")
+_USUAL = frozenset({"inference", "single_stream", "mixed", "query", "step"})
+_COUNTS = {"workers": "workers", "asked_threads": "threads"}
+_DIFFERS = {True: "yes", False: "no", None: "not known"}
+_Compared = Sequence[tuple[ComparedGroup, ComparedValue]]
 
 
 def property_comparison(
@@ -43,128 +54,105 @@ def property_comparison(
 
     It is by the first of the metrics that tells anything: others' files may hold one of them alone.
     """
-    column = "run_id" if by == "run" else by
-    questions = richest_questions(source, selection, column, _QUESTIONS)
+    questions = richest_questions(source, selection, "run_id" if by == "run" else by, _QUESTIONS)
     if questions is None:
         return ()
+    chosen, _ = questions
     for metric in map(METRICS.__getitem__, metric_names):
-        values = metric_values(source, questions.selection, metric)
-        complete = with_intervals(source, values, metric)
-        chart = comparison_chart(compare_by([*complete.values()], by, metric))
-        if chart:
+        complete = with_intervals(source, metric_values(source, chosen, metric), metric)
+        if chart := comparison_chart(compare_by([*complete.values()], by, metric)):
             return (chart,)
     return ()
 
 
 def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     """The ratios of all questions; None if nothing is compared."""
-    metric, by = comparison.metric, comparison.by
+    metric, by, groups = comparison.metric, comparison.by, comparison.groups
     compared = [
         (group, row)
-        for group in comparison.groups
+        for group in groups
         for row in group.rows
         if row.result is not group.rows[0].result
     ]
     if not compared:
         return None
     compared.sort(key=lambda pair: -pair[1].speedup)
-    shown = _ends(compared)
-    points = [_point(group, row, comparison) for group, row in shown]
-    hosts = (row.result.facts["hostname"] for _, row in shown)
-    rows = distinct_rows(zip((point["row"] for point in points), hosts, strict=True))
-    points = [{**point, "row": name} for point, name in zip(points, rows, strict=True)]
-    baselines = sorted({str(group.baseline) for group in comparison.groups})
+    half = _MOST_ROWS // 2
+    shown = compared if len(compared) <= _MOST_ROWS else [*compared[:half], *compared[-half:]]
+    rows = distinct_rows((_row_name(row, by), row.result.facts["hostname"]) for _, row in shown)
+    points = [
+        _point(name, group, row, comparison) for name, (group, row) in zip(rows, shown, strict=True)
+    ]
+    baselines = sorted({str(group.baseline) for group in groups})
     beside = baselines[0] if len(baselines) == 1 else "the baseline of each"
-    title = f"Speed-up by {by.replace('_', ' ')}: {metric.label} against that of {beside}"
+    left_out = remainder_words(
+        len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
+    )
+    title = f"times as good as {beside}"
+    with_one = [*points, {"speedup": 1.0}]
+    axis = log_axis("speedup", title, with_one, "speedup", "low", "high")
+    spec = row_chart(
+        points,
+        axis,
+        [
+            row_names(),
+            {
+                "mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6},
+                "encoding": {"x": {"datum": 1}, **UPRIGHT},
+            },
+            *error_bars(points, "x"),
+            *point_layers(points, [*_SHOWN, *tooltip(metric.label)]),
+        ],
+    )
+    spec["encoding"]["y"]["scale"] = {"paddingOuter": 0.1}
     return Chart(
         file_stem("compare", by, metric.name),
-        title,
-        _sentence(compared, comparison) + _left_out(len(compared) - len(shown)),
-        _spec(points, metric, f"times as good as {beside}"),
+        f"Speed-up by {by.replace('_', ' ')}: {metric.label} against that of {beside}",
+        _sentence(compared, len(groups)) + left_out,
+        spec,
         backends_of(points),
     )
 
 
-def _ends(compared: list[tuple[ComparedGroup, ComparedValue]]) -> list[Any]:
-    """The greatest speed-ups and the least, as many as one drawing holds."""
-    half = _MOST_ROWS // 2
-    return compared if len(compared) <= _MOST_ROWS else [*compared[:half], *compared[-half:]]
+_SHOWN = fields(
+    times="speed-up", between="95 % interval of it", differs="beyond interval and grades"
+)
 
 
-def _point(group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -> Point:
-    interval = row.speedup_interval
+def _row_name(row: ComparedValue, by: str) -> str:
     facts = row.result.facts
-    path = "" if comparison.by in {"backend", "runtime"} else path_words(facts)
-    name = path_words(facts) if comparison.by in {"backend", "runtime"} else str(row.name)
-    others = [str(facts[name]) for name in _NAMED if name != comparison.by and facts.get(name)]
+    by_path = by in {"backend", "runtime"}
+    others = [str(facts[name]) for name in _NAMED if name != by and facts.get(name)]
     others = [word for word in others if word not in _USUAL]
     counts = {noun: facts.get(name) for name, noun in _COUNTS.items()}
     others += [f"{count} {noun}" for noun, count in counts.items() if count is not None]
-    words = ", ".join(filter(None, [path, *others, *size_words(facts, comparison.by)]))
+    path = path_words(facts)
+    words = filter(None, ["" if by_path else path, *others, *size_words(facts, by)])
+    return f"{path if by_path else row.name} · {', '.join(words)}"
+
+
+def _point(name: str, group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -> Point:
+    interval = row.speedup_interval
     return {
         **point_of(row.result, comparison.metric),
-        "row": f"{name} · {words}",
+        "row": name,
         "speedup": row.speedup,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
         "times": f"{amount(row.speedup)} over {group.baseline}",
-        "between": f"{amount(interval.low)} to {amount(interval.high)}"
-        if interval
-        else "not known",
-        "differs": {True: "yes", False: "no", None: "not known"}[row.differs],
+        "between": span_words(interval.low, interval.high) if interval else "not known",
+        "differs": _DIFFERS[row.differs],
     }
 
 
-def _spec(points: Sequence[Point], metric: Metric, axis_title: str) -> dict[str, Any]:
-    order = list(dict.fromkeys(point["row"] for point in points))
-    both = [*points, {"speedup": 1.0}]
-    rows = named_rows(order, _STEP)
-    y = {**rows["encoding"]["y"], "scale": {"paddingOuter": 0.1}}
-    return {
-        "data": {"values": points},
-        **rows,
-        "encoding": {"y": y, "x": log_axis("speedup", axis_title, both, "speedup", "low", "high")},
-        "layer": [
-            row_names(),
-            {"mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6}, "encoding": _AT_ONE},
-            *error_bars(points, "x"),
-            *point_layers(points, [*_SHOWN, *tooltip(metric.label)]),
-        ],
-    }
-
-
-_NAMED = ("model", "precision", "mode", "scenario", "training_precision", "part")
-_USUAL = frozenset({"inference", "single_stream", "mixed", "query", "step"})
-_COUNTS = {"workers": "workers", "asked_threads": "threads"}
-_AT_ONE = {"x": {"datum": 1}, "y": {"value": 0}, "y2": {"value": "height"}}
-"""The place of the baseline."""
-_SHOWN = [
-    {"field": "times", "title": "speed-up"},
-    {"field": "between", "title": "95 % interval of it"},
-    {"field": "differs", "title": "beyond interval and grades"},
-]
-
-
-def _sentence(
-    compared: Sequence[tuple[ComparedGroup, ComparedValue]], comparison: ComparisonBy
-) -> str:
+def _sentence(compared: _Compared, questions: int) -> str:
     group, best = compared[0]
     shown = sum(row.differs is True for _, row in compared)
     unknown = sum(row.differs is None for _, row in compared)
-    verb = "differs" if shown == 1 else "differ"
     without = f", {unknown} without an interval that could show one" if unknown else ""
-    ratios = noun_count(len(compared), "ratio")
     return (
-        f"Of {ratios} in {noun_count(len(comparison.groups), 'question')},"
-        f" {shown} {verb} from 1 beyond intervals and grades{without}. The greatest speed-up"
-        f" is {amount(best.speedup)}, of {path_words(best.result.facts)} against"
-        f" {group.baseline} in {best.result.cell_id}."
-    )
-
-
-def _left_out(number: int) -> str:
-    return (
-        f" {noun_count(number, 'ratio')} between the ends drawn here are in the table."
-        if number
-        else ""
+        f"Of {noun_count(len(compared), 'ratio')} in {noun_count(questions, 'question')}, {shown}"
+        f" {'differs' if shown == 1 else 'differ'} from 1 beyond intervals and grades{without}."
+        f" The greatest speed-up is {amount(best.speedup)}, of {path_words(best.result.facts)}"
+        f" against {group.baseline} in {best.result.cell_id}."
     )

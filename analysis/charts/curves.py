@@ -1,39 +1,37 @@
 """Curves: a metric against the batch or the sequence, a chart for each question."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from analysis.charts.chart import Chart
-from analysis.charts.findings import best_of, marks_sentence, uppercase_first
 from analysis.charts.layers import (
     backends_of,
     error_bars,
     line_layer,
-    linear_axis,
-    log_axis,
+    metric_axis,
     point_layers,
     point_of,
     size_axis,
     tooltip,
 )
-from analysis.charts.questions import MOST_CHARTS, groups_over, remainder, richest_questions
-from analysis.charts.words import file_stem, path_words, question_words
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import MetricValue, metric_values
+from analysis.charts.questions import MOST_CHARTS, richest_questions
+from analysis.charts.words import file_stem, path_words, question_words, uppercase_first
+from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
+from analysis.results.series import agreeing_columns
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import amount
+from analysis.statistics.ratios import shows_difference
 
-_SIZES: Mapping[str, tuple[str, str]] = {
-    "batch_size": ("batch", "samples in a batch"),
-    "sequence_length": ("sequence", "tokens in a sequence"),
-    "workers": ("workers", "models that start at once"),
+_SIZES: Mapping[str, tuple[str, str, str]] = {
+    "batch_size": ("batch", "samples in a batch", "batch {}"),
+    "sequence_length": ("sequence", "tokens in a sequence", "{} tokens"),
+    "workers": ("workers", "models that start at once", "{} workers"),
 }
-"""Sizes that curves have, each with its noun and the title of its axis."""
-_AT = {"batch_size": "batch {}", "sequence_length": "{} tokens", "workers": "{} workers"}
-_FROM_ZERO = ("memory", "models_per_second")
-"""Metrics whose scale begins at zero: their values differ little."""
+"""Sizes that curves have, each with its noun, the title of its axis and the words for a value."""
 
 
 def size_curves(
@@ -47,55 +45,67 @@ def size_curves(
     questions = richest_questions(source, selection, over, limit)
     if questions is None:
         return ()
+    chosen, left_out = questions
     charts: list[Chart] = []
     for metric in map(METRICS.__getitem__, metric_names):
-        values = metric_values(source, questions.selection, metric)
-        groups = groups_over(with_intervals(source, values, metric).values(), over)
-        curves = [curve(_best(group, metric, over), metric, over) for group in groups]
-        charts += with_remainder(curves, questions.left_out)
+        values = with_intervals(source, metric_values(source, chosen, metric), metric).values()
+        curves = [
+            _curve(_best(group, metric, over), metric, over) for group in _groups(values, over)
+        ]
+        charts += with_remainder(curves, left_out)
     return tuple(charts)
+
+
+def _groups(results: Iterable[MetricValue], over: str) -> list[list[MetricValue]]:
+    """Results by question: backends, runtimes and values of this column side by side."""
+    columns = [name for name in agreeing_columns("backend") if name != over]
+    groups: dict[tuple[Any, ...], list[MetricValue]] = defaultdict(list)
+    for value in results:
+        groups[tuple(value.facts[name] for name in columns)].append(value)
+    several = [group for group in groups.values() if len({one.facts[over] for one in group}) > 1]
+    return sorted(several, key=lambda group: -len(group))
 
 
 def _best(results: Sequence[MetricValue], metric: Metric, over: str) -> list[MetricValue]:
     """The best result of each machine and size, where several runs have one."""
-    sign = 1 if metric.more_is_better else -1
     best: dict[tuple[object, ...], MetricValue] = {}
-    for one in sorted(results, key=lambda result: sign * result.value):
+    for one in sorted(results, key=lambda result: _worth(result, metric)):
         facts = one.facts
         machine = (facts["source"], facts["hardware"], facts["threads"], facts["launcher"])
         best[path_words(facts), facts[over], *machine] = one
     return sorted(best.values(), key=lambda one: (one.cell_id, str(one.facts["result_id"])))
 
 
-def with_remainder(charts: Sequence[Chart], left_out: int) -> tuple[Chart, ...]:
+def _worth(result: MetricValue, metric: Metric) -> float:
+    """The value, negative where less is better."""
+    return result.value if metric.more_is_better else -result.value
+
+
+def with_remainder(charts: Sequence[Chart], left_out: int) -> list[Chart]:
     """The charts; the last of them tells how many questions have none."""
-    if not charts:
-        return ()
+    if not (charts and left_out):
+        return [*charts]
     *first, last = charts
-    return (*first, replace(last, sentence=last.sentence + remainder(left_out)))
+    noun = "question has" if left_out == 1 else "questions have"
+    words = f" {left_out} more {noun} no chart here: choose them with `--select`."
+    return [*first, replace(last, sentence=last.sentence + words)]
 
 
-def curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
-    """The chart of results of one question: a line for each backend and runtime."""
-    noun, axis_title = _SIZES[over]
+def _curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
+    noun, axis_title, _ = _SIZES[over]
     points = [point_of(one, metric, size=one.facts[over]) for one in results]
-    backends = backends_of(points)
-    vertical = (
-        linear_axis("value", metric.heading)
-        if metric.name in _FROM_ZERO
-        else log_axis("value", metric.heading, points)
-    )
-    facts = results[0].facts
-    question = question_words(facts, over)
+    question = question_words(results[0].facts, over)
+    marks = sorted({mark for one in results for mark in one.marks})
+    hollow = f" Hollow points: {', '.join(marks)}." if marks else ""
     return Chart(
         file_stem(metric.name, "by", noun, question),
         f"{uppercase_first(metric.label)} by {noun} · {question}",
-        _sentence(results, metric, over) + marks_sentence(results),
+        _sentence(results, metric, over) + hollow,
         {
             "data": {"values": points},
             "encoding": {
                 "x": size_axis("size", axis_title, (point["size"] for point in points)),
-                "y": vertical,
+                "y": metric_axis(metric, points),
             },
             "layer": [
                 line_layer(points),
@@ -103,25 +113,45 @@ def curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
                 *point_layers(points, tooltip(metric.label, "size")),
             ],
         },
-        backends,
+        backends_of(points),
     )
 
 
 def _sentence(results: Sequence[MetricValue], metric: Metric, over: str) -> str:
+    at = _SIZES[over][2].format
     largest = max(one.facts[over] for one in results)
     at_largest = [one for one in results if one.facts[over] == largest]
-    finding = uppercase_first(f"at {_AT[over].format(largest)} {best_of(at_largest, metric)}.")
+    finding = uppercase_first(f"at {at(largest)} {_best_words(at_largest, metric)}.")
     span = _span(results, metric, over)
-    return f"{finding} {_growth(*span, metric, over)}" if span else finding
-
-
-def _growth(first: MetricValue, last: MetricValue, metric: Metric, over: str) -> str:
-    change = last.value / first.value
+    if span is None:
+        return finding
+    first, last = span
     ends = f"{amount(first.value, metric.unit)} to {amount(last.value, metric.unit)}"
     return (
-        f"From {_AT[over].format(first.facts[over])} to {last.facts[over]},"
-        f" {path_words(last.facts)} goes from {ends}, times {change:.2f}."
+        f"{finding} From {at(first.facts[over])} to {last.facts[over]}, {path_words(last.facts)}"
+        f" goes from {ends}, times {last.value / first.value:.2f}."
     )
+
+
+def _best_words(results: Sequence[MetricValue], metric: Metric) -> str:
+    """The best of several results of one question, and how far it is from the next."""
+    first, *others = sorted(results, key=lambda one: -_worth(one, metric))
+    extreme = "highest" if metric.more_is_better else "lowest"
+    value = amount(first.value, metric.unit)
+    best = f"the {extreme} {metric.label} is {value}, of {path_words(first.facts)}"
+    return f"{best}; {_beside(first, others[0], metric)}" if others else best
+
+
+def _beside(first: MetricValue, second: MetricValue, metric: Metric) -> str:
+    words = f"the next, {amount(second.value, metric.unit)} of {path_words(second.facts)},"
+    if first.interval is None or second.interval is None:
+        return f"{words} may or may not differ: not both have an interval"
+    grade = max(first.grade, second.grade)
+    if shows_difference(second.interval.over(first.interval), grade):
+        return f"{words} differs beyond the intervals"
+    if grade == "D":
+        return f"{words} is not told from it by numbers of grade D"
+    return f"{words} cannot be told from it"
 
 
 def _span(
@@ -134,5 +164,4 @@ def _span(
     ends = [
         (one[0], one[-1]) for one in curves.values() if one[0].facts[over] != one[-1].facts[over]
     ]
-    sign = 1 if metric.more_is_better else -1
-    return max(ends, key=lambda end: (end[1].facts[over], sign * end[1].value), default=None)
+    return max(ends, key=lambda end: (end[1].facts[over], _worth(end[1], metric)), default=None)

@@ -3,26 +3,24 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
 
 from analysis.charts.chart import Chart, Spec
-from analysis.charts.layers import Point, backend_colour, linear_axis, log_axis
+from analysis.charts.layers import Point, backend_colour, fields, linear_axis, log_axis, span_words
 from analysis.charts.questions import MOST_CHARTS
 from analysis.charts.words import file_stem, noun_count
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource, text
+from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
 
 MOST_MARKS = 2_000
 """Marks of one drawing; beyond it, bins show their shortest and their longest duration."""
 _BARS = 40
 _TAIL = 0.99
-"""Share of the durations that a histogram holds; the others are noun_count in its sentence."""
+"""Share of the durations that a histogram holds; the others are counted in its sentence."""
 _WARM_UP, _TIMED = "warm-up", "timed"
 _SERIES = "list_concat(coalesce(warmup_durations_ns, []), durations_ns)"
-
-Result = Mapping[str, Any]
-"""A result with its facts; `rounds` holds the timed iterations of each process."""
+_MEDIAN_RULE = {"type": "rule", "strokeDash": [4, 3]}
 
 
 def duration_charts(
@@ -58,6 +56,7 @@ def duration_charts(
 
 
 def _rows(source: ArrowSource, sql: str) -> Mapping[str, list[Point]]:
+    """Rows by the result that they are of."""
     rows: dict[str, list[Point]] = defaultdict(list)
     for row in source.arrow(sql).to_pylist():
         rows[row.pop("result_id")].append(row)
@@ -103,38 +102,40 @@ def _histogram_sql(ids: str) -> str:
     """
 
 
-def _course(result: Result, bins: Sequence[Point]) -> Chart:
+def _course(result: RowFacts, bins: Sequence[RowFacts]) -> Chart:
+    backend = result["backend"]
     points = [
-        {"i": row["i"], "value": value, "phase": row["phase"], "backend": result["backend"]}
+        {"i": row["i"], "value": value, "phase": row["phase"], "backend": backend}
         for row in bins
         for value in ((row["low"],) if row["durations"] == 1 else (row["low"], row["high"]))
     ]
-    timed = [row["i"] for row in bins if row["phase"] == _TIMED]
-    starts = [timed[0] + passed for passed in accumulate((result["rounds"] or [])[:-1])]
+    first = next(row["i"] for row in bins if row["phase"] == _TIMED)
+    starts = [first + passed for passed in accumulate((result["rounds"] or [])[:-1])]
     return Chart(
         file_stem("course", result["cell_id"]),
         f"Durations in order · {result['cell_id']}",
         _course_sentence(result, bins),
         _course_spec(points, starts, result),
-        (result["backend"],),
+        (backend,),
     )
 
 
-def _course_spec(points: Sequence[Point], starts: Sequence[int], result: Result) -> Spec:
-    median = {"y": {"datum": result["median"]}}
+def _course_spec(points: Sequence[Point], starts: Sequence[int], result: RowFacts) -> Spec:
+    colour = backend_colour([result["backend"]], legend=False)
+    is_timed = f"datum.phase === '{_TIMED}'"
     layers: list[Spec] = [
         {
             "mark": {"type": "point", "size": 14, "strokeWidth": 1, "opacity": 1},
             "encoding": {
                 "x": linear_axis("i", "query, the warm-up first"),
                 "y": log_axis("value", "duration, ms", points, "value"),
-                "stroke": _colour(result),
-                "fill": _colour(result),
-                "fillOpacity": {"condition": {"test": _IS_TIMED, "value": 1}, "value": 0},
-                "tooltip": [{"field": name} for name in ("i", "value", "phase")],
+                "stroke": colour,
+                "fill": colour,
+                "fillOpacity": {"condition": {"test": is_timed, "value": 1}, "value": 0},
+                "tooltip": fields(i=None, value=None, phase=None),
             },
         },
-        {"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": median},
+        {"mark": _MEDIAN_RULE, "encoding": {"y": {"datum": result["median"]}}},
     ]
     if starts:
         layers.append(
@@ -147,26 +148,16 @@ def _course_spec(points: Sequence[Point], starts: Sequence[int], result: Result)
     return {"data": {"values": points}, "layer": layers}
 
 
-def _colour(result: Result) -> Spec:
-    return {**backend_colour([result["backend"]]), "legend": None}
-
-
-_IS_TIMED = f"datum.phase === '{_TIMED}'"
-
-
-def _course_sentence(result: Result, bins: Sequence[Point]) -> str:
-    counts = {
-        phase: sum(row["durations"] for row in bins if row["phase"] == phase)
-        for phase in (_WARM_UP, _TIMED)
-    }
+def _course_sentence(result: RowFacts, bins: Sequence[RowFacts]) -> str:
+    total = sum(row["durations"] for row in bins)
+    timed = [row for row in bins if row["phase"] == _TIMED]
+    count = sum(row["durations"] for row in timed)
     processes = len(result["rounds"] or [])
     several = (
         f" in {noun_count(processes, 'process')}, upright lines between them,"
         if processes > 1
         else ""
     )
-    longest = max(row["high"] for row in bins if row["phase"] == _TIMED)
-    total = sum(counts.values())
     thinned = (
         f" Of {total:,} durations the shortest and the longest of every"
         f" {max(row['durations'] for row in bins)} are drawn."
@@ -174,31 +165,29 @@ def _course_sentence(result: Result, bins: Sequence[Point]) -> str:
         else ""
     )
     return (
-        f"{counts[_WARM_UP]:,} warm-up (hollow) and {counts[_TIMED]:,} timed durations{several}"
+        f"{total - count:,} warm-up (hollow) and {count:,} timed durations{several}"
         f" around a median of {amount(result['median'], 'ms')} (dashed); the longest timed one took"
-        f" {amount(longest, 'ms')}.{_changes(result)}{thinned}"
+        f" {amount(max(row['high'] for row in timed), 'ms')}.{_changes(result)}{thinned}"
     )
 
 
-def _changes(result: Result) -> str:
+def _changes(result: RowFacts) -> str:
     words = []
-    if result["steady_change"]:
-        words.append(
-            f"the surest change of level inside a process is {result['steady_change']:+.1%}"
-        )
-    if result["drift"]:
-        words.append(f"medians of processes range over {result['drift']:.1%}")
+    if change := result["steady_change"]:
+        words.append(f"the surest change of level inside a process is {change:+.1%}")
+    if drift := result["drift"]:
+        words.append(f"medians of processes range over {drift:.1%}")
     return f" Grade {result['grade'] or 'none'}: {'; '.join(words)}." if words else ""
 
 
-def _distribution(result: Result, bars: Sequence[Point]) -> Chart:
+def _distribution(result: RowFacts, bars: Sequence[RowFacts]) -> Chart:
     inside = [{**bar, "backend": result["backend"]} for bar in bars if bar["bar"] < _BARS]
-    beyond = [bar for bar in bars if bar["bar"] >= _BARS]
+    beyond = next((bar for bar in bars if bar["bar"] >= _BARS), None)
     total = sum(bar["durations"] for bar in bars)
     mode = max(inside, key=lambda bar: int(bar["durations"]))
     more = (
-        f" Beyond the right end: {noun_count(beyond[0]['durations'], 'duration')}, up to"
-        f" {amount(beyond[0]['longest'], 'ms')}."
+        f" Beyond the right end: {noun_count(beyond['durations'], 'duration')}, up to"
+        f" {amount(beyond['longest'], 'ms')}."
         if beyond
         else ""
     )
@@ -206,37 +195,30 @@ def _distribution(result: Result, bars: Sequence[Point]) -> Chart:
         file_stem("distribution", result["cell_id"]),
         f"Distribution of timed durations · {result['cell_id']}",
         f"The fullest bar holds {mode['durations']:,} of {total:,} durations,"
-        f" {amount(mode['left'], '')} to {amount(mode['right'], 'ms')}; the median is"
+        f" {span_words(mode['left'], mode['right'], 'ms')}; the median is"
         f" {amount(result['median'], 'ms')} (dashed).{more}",
         _histogram_spec(inside, result),
         (result["backend"],),
     )
 
 
-def _histogram_spec(bars: Sequence[Point], result: Result) -> Spec:
+def _histogram_spec(bars: Sequence[Point], result: RowFacts) -> Spec:
     ends = [{"value": end} for bar in bars for end in (bar["left"], bar["right"])]
-    x = log_axis("left", "duration, ms", ends)
+    shown = [*fields(durations=None), *fields(",.4~g", left="from, ms", right="to, ms")]
     return {
         "data": {"values": bars},
         "layer": [
             {
                 "mark": {"type": "rect", "opacity": 1},
                 "encoding": {
-                    "x": x,
+                    "x": log_axis("left", "duration, ms", ends),
                     "x2": {"field": "right"},
                     "y": linear_axis("durations", "durations"),
                     "y2": {"datum": 0},
-                    "color": _colour(result),
-                    "tooltip": [
-                        {"field": "durations"},
-                        {"field": "left", "title": "from, ms", "format": ",.4~g"},
-                        {"field": "right", "title": "to, ms", "format": ",.4~g"},
-                    ],
+                    "color": backend_colour([result["backend"]], legend=False),
+                    "tooltip": shown,
                 },
             },
-            {
-                "mark": {"type": "rule", "strokeDash": [4, 3]},
-                "encoding": {"x": {"datum": result["median"]}},
-            },
+            {"mark": _MEDIAN_RULE, "encoding": {"x": {"datum": result["median"]}}},
         ],
     }

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.charts.chart import Spec, backend_scale
-from analysis.charts.palette import BACKEND_MARKS
+from analysis.charts.chart import BACKEND_MARKS, Spec
 from analysis.charts.words import in_order, path_words
 from analysis.compare.values import MetricValue
 from analysis.results.metrics import Metric
@@ -14,7 +13,10 @@ from analysis.statistics.numbers import amount, rounded
 
 Point = dict[str, Any]
 """A row of a description: a result with its numbers, and words about it."""
-_DASHES: Mapping[str, Sequence[int]] = {
+POINT_MARK: Spec = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+UPRIGHT: Spec = {"y": {"value": 0}, "y2": {"value": "height"}}
+"""The ends of a line through the whole plot."""
+_RUNTIME_DASHES: Mapping[str, Sequence[int]] = {
     "torch": (1, 0),
     "torch_compile": (8, 3),
     "onnxruntime": (3, 3),
@@ -22,21 +24,20 @@ _DASHES: Mapping[str, Sequence[int]] = {
     "onnxruntime_web": (6, 2, 1, 2, 1, 2),
     "fake": (1, 3),
 }
-"""Lines of runtimes: dashes and gaps in pixels."""
+STROKE_LEGEND: Spec = {"symbolType": "stroke", "symbolSize": 400}
+_FROM_ZERO = ("memory", "models_per_second")
+"""Metrics whose scale begins at zero: their values differ little."""
 _MARGIN = 1.15
 """Space of a logarithmic axis beyond its numbers, as a factor."""
 _FEW_DECADES, _NARROW_DECADES = 2.5, 0.4
-_OWN = "measured here"
 _TOOLTIP = ("cell", "hardware", "interval", "grade", "proof", "launches", "measured", "origin")
 _WORDS = {"interval": "95 % interval", "measured": "measured at"}
-_HAS_BAR = {"filter": "isValid(datum.low) && isValid(datum.high)"}
 
 
 def point_of(result: MetricValue, metric: Metric, **more: object) -> Point:
     """A result as a row of a description."""
     facts, interval = result.facts, result.interval
     moment = facts["measured_at"]
-    low, high = (interval.low, interval.high) if interval else (None, None)
     return {
         "cell": result.cell_id,
         "backend": facts["backend"],
@@ -44,79 +45,89 @@ def point_of(result: MetricValue, metric: Metric, **more: object) -> Point:
         "hardware": facts.get("hardware"),
         "path": path_words(facts),
         "value": result.value,
-        "low": low,
-        "high": high,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
         "number": amount(result.value, metric.unit),
-        "interval": f"{amount(low, '')} to {amount(high, metric.unit)}"
-        if low is not None and high is not None
+        "interval": span_words(interval.low, interval.high, metric.unit)
+        if interval
         else "not known",
         "grade": facts["grade"] or "none",
         "proof": facts["proof"],
         "launches": facts["rounds"],
         "measured": moment.strftime("%Y-%m-%d %H:%M") if moment else None,
-        "origin": ", ".join(result.marks) or _OWN,
+        "origin": ", ".join(result.marks) or "measured here",
         "imported": facts["source"] not in OWN_SOURCES,
         **more,
     }
 
 
-def tooltip(number: str = "value", *more: str) -> list[Spec]:
+def span_words(low: float, high: float, unit: str = "") -> str:
+    """The ends of a span, e.g. `4.2 to 4.5 ms`."""
+    return f"{amount(low)} to {amount(high, unit)}"
+
+
+def fields(form: str | None = None, /, **titles: str | None) -> list[Spec]:
+    """Fields of a row for a pointer, by title or else by name, with a format of their numbers."""
+    more = {"format": form} if form else {}
+    return [
+        {"field": name, **({"title": title} if title else {}), **more}
+        for name, title in titles.items()
+    ]
+
+
+def tooltip(number: str, *more: str) -> list[Spec]:
     """Fields of a result for a pointer, under the name of its number."""
-    first = {"field": "number", "title": number}
     names = (*_TOOLTIP[:1], *more, *_TOOLTIP[1:])
-    return [first, *({"field": name, "title": _WORDS.get(name, name)} for name in names)]
+    return fields(number=number, **{name: _WORDS.get(name, name) for name in names})
 
 
 def backends_of(points: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The backends of these rows, in the order of the palette."""
     return in_order((point["backend"] for point in points), BACKEND_MARKS)
 
 
-def backend_colour(backends: Sequence[str]) -> Spec:
+def backend_colour(backends: Sequence[str], *, legend: bool = True) -> Spec:
     """Colour, or shape, that stands for the backend."""
-    return {"field": "backend", "type": "nominal", "scale": backend_scale(backends)}
+    colour: Spec = {"field": "backend", "type": "nominal", "scale": {"domain": [*backends]}}
+    return colour if legend else {**colour, "legend": None}
 
 
-def runtime_dash(points: Iterable[Point]) -> Spec:
-    """Dashes that stand for the runtime; no legend where there is one runtime alone."""
-    runtimes = in_order((str(point["runtime"]) for point in points), _DASHES)
-    dashes = [list(_DASHES.get(name, (1, 0))) for name in runtimes]
-    legend = None if len(runtimes) == 1 else {"symbolType": "stroke", "symbolSize": 400}
-    scale = {"domain": runtimes, "range": dashes}
-    return {"field": "runtime", "type": "nominal", "scale": scale, "legend": legend}
+def dashes(field: str, patterns: Mapping[str, Sequence[int]]) -> Spec:
+    """Dashes and gaps in pixels that stand for a value; no legend where there is one alone."""
+    scale = {"domain": [*patterns], "range": [list(dash) for dash in patterns.values()]}
+    legend = None if len(patterns) == 1 else STROKE_LEGEND
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
 
 
 def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
     """Points of results: hollow where others measured them."""
-    backends = backends_of(points)
+    colour = backend_colour(backends_of(points))
     layers: list[Spec] = [
         {
             "transform": [{"filter": f"{'' if hollow else '!'}datum.imported"}],
-            "mark": {"type": "point", "filled": not hollow, "size": 80, "opacity": 1},
-            "encoding": {
-                "color": backend_colour(backends),
-                "shape": backend_colour(backends),
-                "tooltip": shown,
-            },
+            "mark": {**POINT_MARK, "filled": not hollow, "size": 80},
+            "encoding": {"color": colour, "shape": colour, "tooltip": shown},
         }
         for hollow in (False, True)
     ]
     return layers if any(point["imported"] for point in points) else layers[:1]
 
 
-def named_rows(order: Sequence[str], step: int) -> Spec:
-    """Height and vertical axis of rows whose names stand above their marks.
+def named_rows(order: Iterable[str], step: int = 34) -> dict[str, Any]:
+    """Height and axis of rows of `step` pixels, whose names stand above their marks."""
+    names = list(dict.fromkeys(order))
+    y = {"field": "row", "type": "nominal", "sort": names, "axis": None}
+    return {"height": step * len(names), "encoding": {"y": y}}
 
-    Args:
-        order: the rows' names, the first on top.
-        step: the height of a row, pixels.
-    """
-    y = {"field": "row", "type": "nominal", "sort": [*order], "axis": None}
-    return {"height": step * len(order), "encoding": {"y": y}}
+
+def row_chart(points: Sequence[Point], x: Spec, layers: Sequence[Spec]) -> dict[str, Any]:
+    """The description of points that stand on rows with their names."""
+    rows = named_rows(point["row"] for point in points)
+    rows["encoding"]["x"] = x
+    return {"data": {"values": points}, **rows, "layer": layers}
 
 
 def row_names(dy: int = -12) -> Spec:
-    """The layer of these names, at the left end of each row."""
+    """The layer of the names of rows, at the left end of each."""
     return {
         "mark": {"type": "text", "align": "left", "dy": dy, "fontSize": 11, "clip": True},
         "encoding": {"text": {"field": "row"}, "x": {"value": 2}},
@@ -128,7 +139,7 @@ def error_bars(points: Sequence[Point], axis: str = "y") -> list[Spec]:
     if all(point["low"] is None for point in points):
         return []
     bars = {
-        "transform": [_HAS_BAR],
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
         "mark": {"type": "rule", "strokeWidth": 1.5},
         "encoding": {
             axis: {"field": "low", "type": "quantitative"},
@@ -141,14 +152,22 @@ def error_bars(points: Sequence[Point], axis: str = "y") -> list[Spec]:
 
 def line_layer(points: Sequence[Point]) -> Spec:
     """Lines through the results of one series, dashed by runtime."""
+    runtimes = in_order((str(point["runtime"]) for point in points), _RUNTIME_DASHES)
+    patterns = {name: _RUNTIME_DASHES.get(name, (1, 0)) for name in runtimes}
     return {
         "mark": {"type": "line", "strokeWidth": 2},
         "encoding": {
             "color": backend_colour(backends_of(points)),
-            "strokeDash": runtime_dash(points),
-            "detail": [{"field": name} for name in ("path", "hardware", "origin")],
+            "strokeDash": dashes("runtime", patterns),
+            "detail": fields(path=None, hardware=None, origin=None),
         },
     }
+
+
+def metric_axis(metric: Metric, points: Sequence[Point]) -> Spec:
+    if metric.name in _FROM_ZERO:
+        return linear_axis("value", metric.heading)
+    return log_axis("value", metric.heading, points)
 
 
 def log_axis(field: str, title: str, points: Sequence[Mapping[str, Any]], *fields: str) -> Spec:

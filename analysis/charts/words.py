@@ -32,9 +32,12 @@ def question_words(facts: Mapping[str, Any], *left_out: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def uppercase_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def file_stem(*parts: object) -> str:
@@ -48,6 +51,11 @@ def noun_count(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
+
+
+def remainder_words(number: int, noun: str, words: str) -> str:
+    """A further sentence on so many things, e.g. ` 3 rows are not drawn.`; empty for none."""
+    return f" {noun_count(number, noun)} {words}" if number > 0 else ""
 
 
 def distinct_rows(rows: Iterable[tuple[str, object]]) -> list[str]:

@@ -3,19 +3,41 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.results.comparability import SCOPE
-from analysis.results.conditions import (
-    CONDITIONS,
-    DIRTY,
-    HARDWARE_WORDS,
-    chosen_differences,
-    differences,
-    hardware_differences,
-    machine_differences,
-    variable_differences,
-)
+from analysis.results.series import SCOPE
 from analysis.results.source import ArrowSource, text
+from runner.contract.record.ids import MEMORY_FACT, memory_in_gib
 
+_CHOSEN: Mapping[str, str] = {"heat_s": "heating in seconds"}
+"""Settings that a run chose, by column, in words; null is none."""
+_MACHINE: Mapping[str, str] = {
+    "cpu_governor": "CPU governor",
+    "cpu_scaling_driver": "frequency driver",
+    "cpu_energy_preference": "energy preference",
+    "cpu_turbo": "turbo",
+    "cpu_smt": "SMT",
+    "device_power_limit_watts": "power limit in watts",
+    "device_ecc": "ECC",
+    "device_pcie_width": "PCIe lanes",
+    "device_pcie_generation": "PCIe generation",
+    "device_memory_bytes": "device memory in bytes",
+    "device_compute_units": "compute units",
+    "transparent_huge_pages": "transparent huge pages",
+}
+"""Settings of the machine, by column, in words; null is not known."""
+CONDITIONS: Mapping[str, str] = {**_CHOSEN, **_MACHINE}
+"""Columns of results that a user may change between two measurements, in words."""
+_PART, _WHOLE = "device_partition", "none"
+HARDWARE_WORDS: Mapping[str, str] = {
+    _PART: "part of the device",
+    "cpu_model": "processor",
+    "cpu_cores_physical": "cores",
+    "cpu_cores_logical": "logical cores",
+    MEMORY_FACT: "memory in GiB",
+}
+"""Facts behind `hardware_id` beside the device's name, by column of `hardware_info`, in words."""
+_VARIABLES = "environment_variables"
+DIRTY = "-dirty"
+"""The end of a commit's name whose checkout had changes."""
 _FACTS: Mapping[str, str] = {
     "image_digest": "image",
     "runner_version": "runner",
@@ -44,7 +66,6 @@ _GAUGES: Mapping[str, tuple[str, float, float]] = {
 is named: relative for clocks, in the unit for noise."""
 _RELATIVE = frozenset({"cpu_clock_hz", "device_clock_hz"})
 _LETTERS = 12
-"""Letters of a digest or a commit that are shown."""
 _SHORTENED = frozenset({"image_digest", "git_commit"})
 _COLUMNS = ", ".join(
     (
@@ -61,11 +82,9 @@ _COLUMNS = ", ".join(
     )
 )
 Circumstances = Mapping[str, Any]
-"""The facts of one result."""
 
 
 def circumstances_of(source: ArrowSource, ids: Sequence[str]) -> dict[str, Circumstances]:
-    """The circumstances of these results, by their ids."""
     if not ids:
         return {}
     sql = f"""
@@ -75,17 +94,28 @@ def circumstances_of(source: ArrowSource, ids: Sequence[str]) -> dict[str, Circu
         WHERE r.result_id IN ({", ".join(map(text, ids))})
     """
     rows = source.arrow(sql).to_pylist()
-    return {row["result_id"]: _with_maps(row) for row in rows}
+    maps = (_VARIABLES, "libraries")
+    return {row["result_id"]: row | {name: dict(row[name] or ()) for name in maps} for row in rows}
 
 
 def circumstance_changes(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
     """The changes that are known, as `torch 2.13.0, now 2.14.0`."""
+    libraries = then["libraries"], now["libraries"]  # an exported table tells none
     return (
-        *_changed_facts(then, now),
+        *_known_differences(_FACTS, then, now),
         *(hardware_differences(then, now) if then["device"] == now["device"] else ()),
-        *_changed_libraries(then, now),
+        *(_changed_entries(*libraries, "missing") if all(libraries) else ()),
         *differences(then, now),
         *_changed_gauges(then, now),
+    )
+
+
+def differences(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
+    """Differences of variables and `CONDITIONS`; those of the machine where both sides know."""
+    return (
+        *_differing(_CHOSEN, then, now),
+        *_known_differences(_MACHINE, then, now),
+        *_changed_variables(then, now),
     )
 
 
@@ -94,10 +124,18 @@ def setting_changes(then: Circumstances, now: Circumstances) -> tuple[str, ...]:
     is_one_machine = then["hardware_id"] is not None and then["hardware_id"] == now["hardware_id"]
     is_one_image = then["image_digest"] == now["image_digest"]
     return (
-        *chosen_differences(then, now),
-        *(machine_differences(then, now) if is_one_machine else ()),
-        *(variable_differences(then, now) if is_one_image else ()),
+        *_differing(_CHOSEN, then, now),
+        *(_known_differences(_MACHINE, then, now) if is_one_machine else ()),
+        *(_changed_variables(then, now) if is_one_image else ()),
     )
+
+
+def hardware_differences(then: Circumstances, now: Circumstances) -> Iterator[str]:
+    """Differences of `HARDWARE_WORDS` that both tell, for machines whose devices have one name."""
+    before, after = (
+        {**memory_in_gib(facts), _PART: facts.get(_PART) or _WHOLE} for facts in (then, now)
+    )
+    return _known_differences(HARDWARE_WORDS, before, after)
 
 
 def common_changes(changes: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -107,32 +145,43 @@ def common_changes(changes: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(word for word in known[0] if all(word in words for words in known))
 
 
-def _with_maps(row: dict[str, Any]) -> Circumstances:
-    maps = {name: dict(row[name] or ()) for name in ("environment_variables", "libraries")}
-    return {**row, **maps}
+def _known_differences(
+    names: Mapping[str, str], then: Circumstances, now: Circumstances
+) -> Iterator[str]:
+    known = {
+        name: words for name, words in names.items() if None not in (then.get(name), now.get(name))
+    }
+    return _differing(known, then, now)
 
 
-def _changed_facts(then: Circumstances, now: Circumstances) -> Iterator[str]:
-    for name, words in _FACTS.items():
-        before, after = then[name], now[name]
-        if before is not None and after is not None and before != after:
+def _differing(names: Mapping[str, str], then: Circumstances, now: Circumstances) -> Iterator[str]:
+    for name, words in names.items():
+        before, after = then.get(name), now.get(name)
+        if before != after:
             yield f"{words} {_shown(name, before)}, now {_shown(name, after)}"
 
 
 def _shown(name: str, value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if name in _SHORTENED:
         words = str(value).removeprefix("sha256:")
         return words[:_LETTERS] + (DIRTY if words.endswith(DIRTY) else "")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _changed_libraries(then: Circumstances, now: Circumstances) -> Iterator[str]:
-    if not (then["libraries"] and now["libraries"]):  # an exported table tells none
-        return
-    for name in sorted({*then["libraries"], *now["libraries"]}):
-        before, after = (facts["libraries"].get(name, "missing") for facts in (then, now))
-        if before != after:
-            yield f"{name} {before}, now {after}"
+def _changed_variables(then: Circumstances, now: Circumstances) -> Iterator[str]:
+    return _changed_entries(then.get(_VARIABLES) or {}, now.get(_VARIABLES) or {}, "not set")
+
+
+def _changed_entries(
+    then: Mapping[str, str], now: Mapping[str, str], missing: str
+) -> Iterator[str]:
+    for name in sorted({*then, *now}):
+        if then.get(name) != now.get(name):
+            yield f"{name} {then.get(name, missing)}, now {now.get(name, missing)}"
 
 
 def _changed_gauges(then: Circumstances, now: Circumstances) -> Iterator[str]:

@@ -1,16 +1,23 @@
 """Comparison by one property: ratios of a metric against a baseline, group by group."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.compare.circumstances import Circumstances, circumstances_of, setting_changes
-from analysis.compare.groups import Group, groups_of
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MetricValue, SelectedValues, selected_values
+from analysis.compare.circumstances import circumstances_of, setting_changes
+from analysis.compare.values import (
+    MACHINE_KEY,
+    PART,
+    MetricValue,
+    SelectedValues,
+    selected_values,
+    with_intervals,
+)
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
+from analysis.results.series import COMPARABLE, COMPARED, SCOPE, agreeing_columns
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.errors import UsageError, refuse_unknown
@@ -23,17 +30,67 @@ BASELINES: Mapping[str, Any] = {
     "batch_size": 1,
 }
 """The values that others are compared with where nobody names one and a group has them."""
-DEFAULT_METRICS: Mapping[str, str] = {
-    "batch_size": "throughput",
-    "sequence_length": "throughput",
-    "workers": "models_per_second",
-}
-"""The metric to compare by where nobody names one, else `latency`."""
 _SCALES: Mapping[str, tuple[str, ...]] = {
     "batch_size": ("throughput", "tokens"),
     "sequence_length": ("throughput",),
 }
 """Sizes of which more work is done at once, each with the metrics that have an efficiency."""
+_FIRST = ("source", "mode", "scenario", "model", "backend", "runtime", "precision")
+_ORDER = (*_FIRST, *(name for name in COMPARED if name not in _FIRST))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Results that agree in all but what they are compared by."""
+
+    shared: Mapping[str, Any]
+    members: Mapping[Any, MetricValue]
+    """The result of each value: the best one where several have it."""
+    passed_over: int
+    """Results in whose place a better one stands, e.g. of another runtime."""
+
+
+def groups_of(
+    values: Iterable[MetricValue],
+    by: str,
+    metric: Metric,
+    *,
+    across_hosts: bool = False,
+    across_scopes: bool = False,
+) -> tuple[Group, ...]:
+    """The groups by a key of `DETERMINED` with at least two values, by mode, model and sizes."""
+    comparable = [name for name in COMPARABLE if name != SCOPE or not across_scopes]
+    columns = (*agreeing_columns(by, across_hosts=across_hosts), PART, *comparable)
+    # files may name no host
+    facts = [MACHINE_KEY if name == "host" else name for name in columns]
+    compared = "run_id" if by == "run" else by
+    by_key: dict[tuple[Any, ...], dict[Any, list[MetricValue]]] = defaultdict(dict)
+    for value in values:
+        if (name := value.facts[compared]) is not None:
+            members = by_key[tuple(value.facts[fact] for fact in facts)]
+            members.setdefault(name, []).append(value)
+    groups = (_group(columns, members, metric) for members in by_key.values() if len(members) > 1)
+    return tuple(sorted(groups, key=_group_order))
+
+
+def _group_order(group: Group) -> list[tuple[bool, Any]]:
+    """Modes and models together, sizes by their numbers; null before all else."""
+    values = [group.shared.get(name) for name in _ORDER]
+    return [(value is not None, 0 if value is None else value) for value in values]
+
+
+def _group(
+    columns: Sequence[str], values: Mapping[Any, Sequence[MetricValue]], metric: Metric
+) -> Group:
+    """The group; never stands what must not be quoted for what may be, however good it is."""
+    sign = -1 if metric.more_is_better else 1
+    members = {
+        name: min(several, key=lambda one: (bool(one.marks), one.grade == "D", sign * one.value))
+        for name, several in values.items()
+    }
+    first = next(iter(values.values()))[0]
+    shared = {name: first.facts[name] for name in columns}
+    return Group(shared, members, sum(map(len, values.values())) - len(members))
 
 
 @dataclass(frozen=True)
@@ -44,18 +101,15 @@ class ComparedValue:
     """Its value of what the comparison is by, e.g. `openvino`."""
     result: MetricValue
     ratio: float
-    """Its value of the metric by the baseline's."""
     interval: Estimate | None
     """The ratio with its 95 % interval; None where a record holds no interval."""
     speedup: float
     """The ratio, or its inverse where less is better: times as good as the baseline."""
     differs: bool | None
-    """True if the difference is beyond interval and grades; None where nothing can tell, and for
-    the baseline."""
+    """Beyond interval and grades; None where nothing can tell, and for the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
-    """True if the greater value is the better one."""
     settings: tuple[str, ...] = ()
     """Settings that differ from the baseline's, as `turbo off, now on`."""
 
@@ -73,13 +127,9 @@ class ComparedGroup:
     """The results of one question."""
 
     shared: Mapping[str, Any]
-    """The columns in which they agree."""
     baseline: Any
-    """The value that the others are compared with."""
     rows: tuple[ComparedValue, ...]
-    """The baseline first, then the best."""
     passed_over: int
-    """Results in whose place a better one stands."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +137,10 @@ class LeftOut:
     """Results that take no part in a comparison, by reason."""
 
     without_value: int = 0
-    """They hold no value of the metric."""
     unquotable: int = 0
-    """They have no proof, or wrong outputs."""
     on_other_hosts: int = 0
     """They could be compared with results of another machine."""
     of_other_scopes: int = 0
-    """They could be compared with results whose joules hold something else."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +156,15 @@ class ComparisonBy:
 
     @property
     def passed_over(self) -> int:
-        """Results in whose place a better one stands."""
         return sum(group.passed_over for group in self.groups)
 
     @property
     def baselines(self) -> tuple[Any, ...]:
-        """The different values that others are compared with."""
         return tuple(dict.fromkeys(group.baseline for group in self.groups))
+
+    @property
+    def rows(self) -> list[ComparedValue]:
+        return [row for group in self.groups for row in group.rows]
 
 
 def compare_selected(
@@ -127,29 +176,37 @@ def compare_selected(
     baseline: str | None = None,
     across_hosts: bool = False,
 ) -> ComparisonBy:
-    """Compare selected results by one property, with the intervals that their durations give.
-
-    The arguments are those of `compare_by`.
-
-    Raises:
-        UsageError: no group has the baseline.
-    """
+    """The same of selected results, with the intervals that their durations give."""
     selected = selected_values(source, selection, metric)
     groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
-    _require_baseline(groups, by, baseline)
+    names = list(dict.fromkeys(str(name) for group in groups for name in group.members))
+    if baseline is not None and names and baseline not in names:
+        raise UsageError(
+            f"--baseline: {refuse_unknown(baseline, names)}",
+            hint=f"it is a value of {by} among the results that are compared",
+        )
     members = [value for group in groups for value in group.members.values()]
     completed = with_intervals(source, members, metric)
-    comparison = _comparison(
-        [group.with_values(lambda one: completed[key_of(one)]) for group in groups],
-        by,
-        metric,
-        baseline,
-        len(selected.values),
+    known = circumstances_of(source, sorted({one.result_id for one in members}))
+
+    def with_settings(group: ComparedGroup) -> ComparedGroup:
+        facts = [known[row.result.result_id] for row in group.rows]
+        rows = (
+            replace(row, settings=setting_changes(facts[0], own))
+            for row, own in zip(group.rows, facts, strict=True)
+        )
+        return replace(group, rows=tuple(rows))
+
+    whole = [
+        replace(group, members={name: completed[one.key] for name, one in group.members.items()})
+        for group in groups
+    ]
+    comparison = _comparison(whole, by, metric, baseline, len(selected.values))
+    return replace(
+        comparison,
+        groups=tuple(map(with_settings, comparison.groups)),
+        left_out=_left_out(selected, groups, by, metric, across_hosts=across_hosts),
     )
-    known = circumstances_of(source, sorted({key_of(one)[0] for one in members}))
-    compared_groups = tuple(_with_settings(group, known) for group in comparison.groups)
-    left_out = _left_out(selected, groups, by, metric, across_hosts=across_hosts)
-    return replace(comparison, groups=compared_groups, left_out=left_out)
 
 
 def _left_out(
@@ -160,19 +217,18 @@ def _left_out(
     *,
     across_hosts: bool,
 ) -> LeftOut:
-    """The selected results that are in none of these groups, by reason."""
     of_all_hosts = of_all_scopes = groups
     if not across_hosts:
         of_all_hosts = groups_of(selected.values, by, metric, across_hosts=True)
     if metric.is_of_energy:
         across = {"across_hosts": across_hosts, "across_scopes": True}
         of_all_scopes = groups_of(selected.values, by, metric, **across)
-    compared = _count(groups)
+    compared, with_hosts, with_scopes = (
+        sum(len(group.members) + group.passed_over for group in several)
+        for several in (groups, of_all_hosts, of_all_scopes)
+    )
     return LeftOut(
-        without_value=selected.without,
-        unquotable=selected.unquotable,
-        on_other_hosts=_count(of_all_hosts) - compared,
-        of_other_scopes=_count(of_all_scopes) - compared,
+        selected.without, selected.unquotable, with_hosts - compared, with_scopes - compared
     )
 
 
@@ -184,15 +240,8 @@ def compare_by(
     baseline: str | None = None,
     across_hosts: bool = False,
 ) -> ComparisonBy:
-    """Compare results that differ in one property alone, and in what follows from it.
-
-    Args:
-        values: results with the metric's value.
-        by: a key of `DETERMINED`.
-        metric: the metric.
-        baseline: the value that others are compared with, as text; None for that of `BASELINES`,
-            else the least number or the slowest.
-        across_hosts: True if results of two machines may be compared.
+    """Compare results that differ in one property and what follows from it; by `BASELINES` for
+    None.
     """
     groups = groups_of(values, by, metric, across_hosts=across_hosts)
     return _comparison(groups, by, metric, baseline, len(values))
@@ -210,31 +259,7 @@ def _comparison(
     return ComparisonBy(by, metric, compared, count - used)
 
 
-def _with_settings(group: ComparedGroup, known: Mapping[str, Circumstances]) -> ComparedGroup:
-    """The group, each row with the settings that differ from its baseline's."""
-    facts = [known[str(row.result.facts["result_id"])] for row in group.rows]
-    rows = tuple(
-        replace(row, settings=setting_changes(facts[0], own))
-        for row, own in zip(group.rows, facts, strict=True)
-    )
-    return replace(group, rows=rows)
-
-
-def _count(groups: Sequence[Group]) -> int:
-    return sum(len(group.members) + group.passed_over for group in groups)
-
-
-def _require_baseline(groups: Sequence[Group], by: str, wanted: str | None) -> None:
-    names = list(dict.fromkeys(str(name) for group in groups for name in group.members))
-    if wanted is not None and names and wanted not in names:
-        raise UsageError(
-            f"--baseline: {refuse_unknown(wanted, names)}",
-            hint=f"it is a value of {by} among the results that are compared",
-        )
-
-
 def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> Any:
-    """The value that stands for 1; None if the group lacks the one that was asked for."""
     if wanted is not None:
         return next((name for name in group.members if str(name) == wanted), None)
     usual = BASELINES.get(by)
@@ -249,28 +274,28 @@ def _baseline_of(group: Group, by: str, metric: Metric, wanted: str | None) -> A
 
 
 def _compared(group: Group, baseline: Any, by: str, metric: Metric) -> ComparedGroup:
+    """The baseline first; sizes and runs in their order, all else the best first."""
     first = group.members[baseline]
+
+    def order(row: ComparedValue) -> tuple[Any, ...]:
+        if by == "run":
+            rank: Any = _moment(row.result)
+        else:
+            rank = row.name if isinstance(row.name, int | float) else -row.speedup
+        return row.result is not first, rank
+
     rows = [beside(name, one, first, by, metric) for name, one in group.members.items()]
-    ordered = sorted(rows, key=lambda row: (row.result is not first, *_order(row, by)))
-    return ComparedGroup(group.shared, baseline, tuple(ordered), group.passed_over)
+    return ComparedGroup(group.shared, baseline, tuple(sorted(rows, key=order)), group.passed_over)
 
 
 def _moment(value: MetricValue) -> datetime:
-    """The time of its measurement; results that tell none come first."""
+    """Results that tell no time come first."""
     return value.facts["measured_at"] or datetime.min.replace(tzinfo=UTC)
-
-
-def _order(row: ComparedValue, by: str) -> tuple[Any, ...]:
-    """Sizes and runs in their order, all else the best first."""
-    if by == "run":
-        return (_moment(row.result),)
-    return (row.name,) if isinstance(row.name, int | float) else (-row.speedup,)
 
 
 def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
-    """A result beside the one that it is compared with, of the same metric."""
     ratio = result.value / first.value
     interval = differs = None
     if result is not first and result.interval and first.interval:
@@ -285,10 +310,7 @@ def beside(
 
 
 def _scaling(result: MetricValue, first: MetricValue, by: str, metric: Metric) -> float | None:
-    """Items per second by those of the baseline, by how much larger the size is.
-
-    A sample of a longer sequence is more work, so what counts is tokens per second.
-    """
+    """Items per second by those of the baseline, by how much larger the size is."""
     if metric.name not in _SCALES.get(by, ()):
         return None
     larger = result.facts[by] / first.facts[by]

@@ -7,14 +7,13 @@ from typing import TypeAlias
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, beside
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import MACHINE_KEY, PART, MetricValue, metric_values
-from analysis.results.comparability import FOUND, SCOPE
+from analysis.compare.values import MACHINE_KEY, MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
-from analysis.results.selection import Selection, Side
-from analysis.results.series import SERIES, WEIGHTS
-from analysis.results.sides import metric_of_sides
+from analysis.results.selection import Selection, Side, metric_of_sides
+from analysis.results.series import FOUND, SCOPE, SERIES, WEIGHTS
 from analysis.results.source import ArrowSource
+
+OTHER_MACHINE = "of another machine"
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class ComparedCell:
 
     before: MetricValue
     after: ComparedValue
-    """The later value beside the earlier one."""
     changes: tuple[str, ...]
     """Differences of its circumstances that not all cells have."""
 
@@ -34,7 +32,6 @@ class ChangedVerdict:
 
     cell_id: str
     then: str
-    """The status with its reason, or what speaks against outputs or device."""
     now: str
 
 
@@ -46,16 +43,12 @@ class RunComparison:
     run_after: str
     metric: Metric
     cells: tuple[ComparedCell, ...]
-    """Those with a value in both, by cell id."""
     changes: tuple[str, ...]
     """Differences of circumstances that all these cells have."""
     only_before: tuple[str, ...]
-    """Cells that the second run does not have."""
     only_after: tuple[str, ...]
-    """Cells that the first run does not have."""
     verdicts: tuple[ChangedVerdict, ...]
     not_compared: Mapping[str, int]
-    """Cells of both runs that are not compared, by reason."""
 
     @property
     def comparison(self) -> ComparisonBy:
@@ -75,30 +68,31 @@ class RunComparison:
 def compare_runs(
     before: Side, after: Side, metric: Metric, *, across_hosts: bool = False
 ) -> RunComparison:
-    """Compare two runs, or whatever else has results: the second by the first.
-
-    Cells are compared if model, weights and machine agree. What else differs is told beside them.
-
-    Args:
-        before: the results of one run.
-        after: the results of the other.
-        metric: the metric.
-        across_hosts: True if the runs may be of two machines.
-    """
+    """Compare two runs, or whatever else has results, where model, weights and machine agree."""
     metric = metric_of_sides(metric, before, after)
-    then, now = (metric_values(side.source, side.selection, metric) for side in (before, after))
-    pairs, not_compared = _pairs(then, now, across_hosts)
-    verdicts = [cell_verdicts(side.source, side.selection) for side in (before, after)]
-    cells, common = _cells(before, after, pairs, metric)
+    earlier, later = (
+        metric_values(side.source, side.selection, metric) for side in (before, after)
+    )
+    pairs, not_compared = _pairs(earlier, later, across_hosts)
+    then, now = (cell_verdicts(side.source, side.selection) for side in (before, after))
+    cells = _cells(before, after, pairs, metric)
+    common = common_changes(cell.changes for cell in cells)
     return RunComparison(
         run_before=before.label,
         run_after=after.label,
         metric=metric,
-        cells=cells,
+        cells=tuple(
+            replace(cell, changes=tuple(word for word in cell.changes if word not in common))
+            for cell in cells
+        ),
         changes=common,
-        only_before=tuple(cell for cell in verdicts[0] if cell not in verdicts[1]),
-        only_after=tuple(cell for cell in verdicts[1] if cell not in verdicts[0]),
-        verdicts=_changed(*verdicts),
+        only_before=tuple(cell for cell in then if cell not in now),
+        only_after=tuple(cell for cell in now if cell not in then),
+        verdicts=tuple(
+            ChangedVerdict(cell, then[cell].words, now[cell].words)
+            for cell in then
+            if cell in now and then[cell].kind != now[cell].kind
+        ),
         not_compared=not_compared,
     )
 
@@ -112,40 +106,37 @@ def _pairs(
     """Each later value with the earlier one that is most like it, and the others by reason."""
     candidates: dict[tuple[str, str | None], list[MetricValue]] = defaultdict(list)
     for value in reversed(then):  # the newest first
-        candidates[_key(value)].append(value)
+        candidates[_cell_part(value)].append(value)
     pairs, not_compared = [], Counter[str]()
     for value in now:
-        known = candidates.get(_key(value))
-        if known is None:
-            continue
-        earlier = _most_like(value, known, across_hosts)
-        if reason := _refusal(earlier, value, across_hosts):
-            not_compared[reason] += 1
-        else:
-            pairs.append((earlier, value))
+        if known := candidates.get(_cell_part(value)):
+            earlier = _most_like(value, known, across_hosts)
+            if reason := _refusal(earlier, value, across_hosts):
+                not_compared[reason] += 1
+            else:
+                pairs.append((earlier, value))
     return pairs, dict(not_compared)
 
 
 def _most_like(value: MetricValue, known: Sequence[MetricValue], across_hosts: bool) -> MetricValue:
     """One that may be compared if there is any, in as many columns of a series as can be."""
 
-    def order(one: MetricValue) -> tuple[bool, int]:
+    def distance(one: MetricValue) -> tuple[bool, int]:
         differing = sum(one.facts[name] != value.facts[name] for name in SERIES)
         return _refusal(one, value, across_hosts) is not None, differing
 
-    return min(known, key=order)
+    return min(known, key=distance)
 
 
-def _key(value: MetricValue) -> tuple[str, str | None]:
-    return value.cell_id, value.facts[PART]
+def _cell_part(value: MetricValue) -> tuple[str, str | None]:
+    return value.cell_id, value.key[1]
 
 
 def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | None:
-    """The reason why two results of one cell are not compared."""
     if any(then.facts[name] != now.facts[name] for name in WEIGHTS):
         return "of another model or other weights"
     if not (across_hosts or _is_one_machine(then, now)):
-        return "of another machine"
+        return OTHER_MACHINE
     if then.facts[FOUND] != now.facts[FOUND]:
         return "of another batch or rate, which was found (--metric throughput or peak_qps)"
     if then.facts[SCOPE] != now.facts[SCOPE]:
@@ -161,30 +152,19 @@ def _is_one_machine(then: MetricValue, now: MetricValue) -> bool:
     return bool(then.facts[MACHINE_KEY] == now.facts[MACHINE_KEY])
 
 
-def _cells(
-    before: Side, after: Side, pairs: Sequence[_Pair], metric: Metric
-) -> tuple[tuple[ComparedCell, ...], tuple[str, ...]]:
-    """The compared cells, and the changes of circumstances that all of them have."""
-    values = [[then for then, _ in pairs], [now for _, now in pairs]]
+def _cells(before: Side, after: Side, pairs: Sequence[_Pair], metric: Metric) -> list[ComparedCell]:
     completed, known = [], []
-    for side, results in zip((before, after), values, strict=True):
-        completed.append(with_intervals(side.source, results, metric))
-        ids = [str(value.facts["result_id"]) for value in results]
-        known.append(circumstances_of(side.source, ids))
+    for index, side in enumerate((before, after)):
+        values = [pair[index] for pair in pairs]
+        completed.append(with_intervals(side.source, values, metric))
+        known.append(circumstances_of(side.source, [value.result_id for value in values]))
     cells = []
     for pair in pairs:
-        then, now = (side[key_of(value)] for side, value in zip(completed, pair, strict=True))
-        facts = [
-            side[str(value.facts["result_id"])] for side, value in zip(known, pair, strict=True)
-        ]
+        then, now = (side[value.key] for side, value in zip(completed, pair, strict=True))
+        changes = circumstance_changes(known[0][then.result_id], known[1][now.result_id])
         row = beside(after.label, now, then, "run", metric)
-        cells.append(ComparedCell(then, row, circumstance_changes(*facts)))
-    common = common_changes(cell.changes for cell in cells)
-    return tuple(_without(cell, common) for cell in cells), common
-
-
-def _without(cell: ComparedCell, common: Sequence[str]) -> ComparedCell:
-    return replace(cell, changes=tuple(word for word in cell.changes if word not in common))
+        cells.append(ComparedCell(then, row, changes))
+    return cells
 
 
 @dataclass(frozen=True)
@@ -212,20 +192,9 @@ class CellVerdict:
 
 
 def cell_verdicts(source: ArrowSource, selection: Selection) -> dict[str, CellVerdict]:
-    """The verdict of each selected cell, by its id."""
     sql = f"""
         SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts}
         ORDER BY cell_id, measured_at NULLS FIRST
     """
     rows = source.arrow(sql).to_pylist()
     return {row.pop("cell_id"): CellVerdict(**row) for row in rows}
-
-
-def _changed(
-    then: Mapping[str, CellVerdict], now: Mapping[str, CellVerdict]
-) -> tuple[ChangedVerdict, ...]:
-    return tuple(
-        ChangedVerdict(cell, then[cell].words, now[cell].words)
-        for cell in then
-        if cell in now and then[cell].kind != now[cell].kind
-    )

@@ -1,25 +1,18 @@
 """Families of models in a row each: best backend, int8's memory, scaling with the batch."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import Any
 
-from analysis.compare.compare import (
-    ComparedGroup,
-    ComparedValue,
-    ComparisonBy,
-    compare_by,
-    compare_selected,
-)
+from analysis.compare.compare import ComparedValue, ComparisonBy, compare_by, compare_selected
 from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
 
 REFERENCE = "cpu"
-"""The backend over which speed-ups are told."""
 _UNKNOWN = "unknown"
 
 
@@ -28,7 +21,6 @@ class MeanRatio:
     """A ratio over several cells."""
 
     value: float
-    """The geometric mean."""
     low: float
     """The least of them; no interval, as cells differ by more than chance."""
     high: float
@@ -43,21 +35,18 @@ class FamilySummary:
 
     family: str
     models: int
-    """Models of it with a result."""
     backend: str | None
     """The backend with the greatest mean speed-up over the CPU, the CPU if none is faster, or the
     only one that there is; None if several were measured and none beside the CPU."""
     rival: str | None
     """The backend that it was compared with: the CPU, or the best other one where that is best."""
     speedup: MeanRatio | None
-    """Its throughput by that of the CPU in the same cells."""
     int8_memory: MeanRatio | None
     """Memory in int8 by that in fp32 in the same cells."""
     scaling: MeanRatio | None
     """Throughput at the largest batch by batch times that of batch 1."""
     largest_batch: int | None
     sources: tuple[str, ...]
-    """Others who measured a part of it."""
 
     @property
     def is_sure(self) -> bool:
@@ -66,47 +55,39 @@ class FamilySummary:
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
-    """The selected results by family."""
     throughput, memory = METRICS["throughput"], METRICS["memory"]
     rates = metric_values(source, selection, throughput)
     sizes = metric_values(source, selection, memory)
     by_backend = compare_selected(source, selection, "backend", throughput, baseline=REFERENCE)
     by_precision = compare_by(sizes, "precision", memory, baseline="fp32")
     by_batch = compare_by(rates, "batch_size", throughput, baseline="1")
-    backends, precisions, batches = map(_by_family, (by_backend, by_precision, by_batch))
-    return tuple(
-        _summary(row, backends[name], precisions[name], batches[name])
-        for row in source.arrow(_families_sql(selection)).to_pylist()
-        for name in (row["family"],)
-    )
-
-
-def _families_sql(selection: Selection) -> str:
-    return f"""
+    others = [_others_by_family(one) for one in (by_backend, by_precision, by_batch)]
+    rows = source.arrow(f"""
         SELECT coalesce(family, '{_UNKNOWN}') AS family, count(DISTINCT model) AS models,
             list_sort(list(DISTINCT backend)) AS backends,
             list_sort(list(DISTINCT source)) AS sources
         FROM {selection.relation} GROUP BY 1 ORDER BY 1
-    """
+    """).to_pylist()
+    return tuple(_summary(row, *(by_family[row["family"]] for by_family in others)) for row in rows)
 
 
-def _by_family(comparison: ComparisonBy) -> Mapping[str, list[ComparedGroup]]:
-    groups: dict[str, list[ComparedGroup]] = defaultdict(list)
+def _others_by_family(comparison: ComparisonBy) -> Mapping[str, list[ComparedValue]]:
+    values: dict[str, list[ComparedValue]] = defaultdict(list)
     for group in comparison.groups:
-        groups[group.rows[0].result.facts["family"] or _UNKNOWN].append(group)
-    return groups
+        values[group.rows[0].result.facts["family"] or _UNKNOWN] += group.rows[1:]
+    return values
 
 
 def _summary(
     row: Mapping[str, Any],
-    by_backend: Sequence[ComparedGroup],
-    by_precision: Sequence[ComparedGroup],
-    by_batch: Sequence[ComparedGroup],
+    by_backend: Sequence[ComparedValue],
+    by_precision: Sequence[ComparedValue],
+    by_batch: Sequence[ComparedValue],
 ) -> FamilySummary:
     backend, rival, speedup = _best(by_backend, row["backends"])
-    int8 = [one for one in _others(by_precision) if one.name == "int8"]
-    largest = max((one.name for one in _others(by_batch)), default=None)
-    scaled = [one for one in _others(by_batch) if one.name == largest]
+    int8 = [one for one in by_precision if one.name == "int8"]
+    largest = max((one.name for one in by_batch), default=None)
+    scaled = [one for one in by_batch if one.name == largest]
     return FamilySummary(
         family=row["family"],
         models=row["models"],
@@ -120,17 +101,12 @@ def _summary(
     )
 
 
-def _others(groups: Iterable[ComparedGroup]) -> list[ComparedValue]:
-    """All that is compared with a baseline."""
-    return [one for group in groups for one in group.rows[1:]]
-
-
 def _best(
-    groups: Sequence[ComparedGroup], backends: Sequence[str | None]
+    others: Sequence[ComparedValue], backends: Sequence[str | None]
 ) -> tuple[str | None, str | None, MeanRatio | None]:
-    """The backend with the greatest mean speed-up, its rival, and the speed-up."""
+    """The backend, its rival, and the speed-up."""
     by_backend: dict[str, list[ComparedValue]] = defaultdict(list)
-    for one in _others(groups):
+    for one in others:
         by_backend[one.name].append(one)
     means = {name: _mean(values, lambda one: one.speedup) for name, values in by_backend.items()}
     known = {name: mean for name, mean in means.items() if mean}

@@ -1,16 +1,14 @@
 """Ratings: how well models work on backends, from High to N/A, with what stands in the way."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from analysis.compatibility.evidence import Evidence, Key, KnownVerdict, Rate
-from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS
+from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS, Evidence, Key, KnownVerdict, Rate
 
 Level = Literal["High", "Medium", "Low", "N/A", "verified only", "not measured"]
-_Path = tuple[str | None, str | None]
 HIGH_SHARE = 0.5
 """Least share of the best backend's throughput for the same cell that is High."""
 MEDIUM_SHARE = 0.1
@@ -24,7 +22,7 @@ _SAYS_NOTHING = ("unavailable", "lost")
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A verdict that stands in the way, with its reason and what to do about it."""
+    """A verdict that stands in the way."""
 
     verdict: str
     reason: str | None
@@ -41,18 +39,16 @@ class Rating:
     backend: str
     level: Level
     share: float | None
-    """Median of its throughput by that of the best backend, over the cells that another backend was
-    timed in too; None if there is none."""
+    """Median of its throughput by that of the best backend, over the cells that another was timed
+    in."""
     share_low: float | None
-    """The least of these shares."""
     share_high: float | None
     cells: int
-    """Cells that it was timed in."""
     compared: int
     """Those of them that another backend was timed in too."""
     doubtful: int
     """Those of all of them whose number is of grade D."""
-    fastest: _Path | None
+    fastest: tuple[str | None, str | None] | None
     """Runtime and precision that were the fastest in most cells; None if nothing was timed."""
     obstacle: Obstacle | None
     """The reason why it is Low or N/A, unless that is the share alone."""
@@ -61,7 +57,6 @@ class Rating:
 
 
 def rate(evidence: Sequence[Evidence]) -> tuple[Rating, ...]:
-    """The ratings of all models on all backends that any of them has a verdict on."""
     backends = {findings.backend for one in evidence for findings in one.findings}
     backends |= {timed.backend for one in evidence for timed in one.rates}
     return tuple(_rating(one, backend) for one in evidence for backend in sorted(backends))
@@ -78,46 +73,36 @@ def _rating(known: Evidence, backend: str) -> Rating:
     own = [one for one in timed if one.counts] or timed
     shares = [one.samples_per_s / best[one.cell] for one in own if timed_by[one.cell] - {backend}]
     findings = [one for one in known.findings if one.backend == backend]
+    paths = Counter((one.runtime, one.precision) for one in own)
     obstacle = _obstacle(own, findings, best)
     share = median(shares) if shares else None
+    if own and obstacle is None:
+        level = level_of(share)
+    elif obstacle is not None:
+        works = obstacle.verdict == "partial" or (own and obstacle.verdict not in _USELESS)
+        level = "Low" if works else "N/A"
+    else:
+        level = "verified only" if findings else "not measured"
     return Rating(
         model=known.model,
         family=known.family,
         mode=known.mode,
         backend=backend,
-        level=_level(findings, share, obstacle, is_timed=bool(own)),
+        level=level,
         share=share,
         share_low=min(shares, default=None),
         share_high=max(shares, default=None),
         cells=len(own),
         compared=len(shares),
         doubtful=sum(one.grade == "D" for one in own),
-        fastest=_most((one.runtime, one.precision) for one in own),
+        fastest=max(paths, key=lambda path: (paths[path], str(path)), default=None),
         obstacle=obstacle,
         source=next((one.source for one in own if not one.is_ours), None),
     )
 
 
-def _level(
-    findings: Sequence[KnownVerdict],
-    share: float | None,
-    obstacle: Obstacle | None,
-    *,
-    is_timed: bool,
-) -> Level:
-    if is_timed and obstacle is None:
-        return level_of(share)
-    if obstacle is not None:
-        works = obstacle.verdict == "partial" or (is_timed and obstacle.verdict not in _USELESS)
-        return "Low" if works else "N/A"
-    return "verified only" if findings else "not measured"
-
-
 def level_of(share: float | None) -> Level:
-    """The level of a backend that works without limits, by its share of the best throughput.
-
-    Without another backend beside it, it is the best.
-    """
+    """The level by the share of the best throughput; without another backend it is the best."""
     if share is None or share >= HIGH_SHARE:
         return "High"
     return "Medium" if share >= MEDIUM_SHARE else "Low"
@@ -126,7 +111,6 @@ def level_of(share: float | None) -> Level:
 def _obstacle(
     own: Sequence[Rate], findings: Sequence[KnownVerdict], best: Mapping[Key, float]
 ) -> Obstacle | None:
-    """The verdict that forbids a rating by throughput alone; None if none does."""
     if not own:
         works = any(one.verdict in _CHECKED for one in findings)
         return None if works else _as_obstacle(findings)
@@ -139,7 +123,6 @@ def _obstacle(
 
 
 def _as_obstacle(findings: Sequence[KnownVerdict]) -> Obstacle | None:
-    """The best of these verdicts, with its most frequent reason."""
     if not findings:
         return None
     verdict = min((one.verdict for one in findings), key=BEST_FIRST.index)
@@ -149,8 +132,3 @@ def _as_obstacle(findings: Sequence[KnownVerdict]) -> Obstacle | None:
             reasons[one.reason, one.remedy] += one.results
     reason, remedy = max(reasons, key=lambda key: (reasons[key], str(key)))
     return Obstacle(verdict, reason or MEANINGS.get(verdict), remedy)
-
-
-def _most(values: Iterable[_Path]) -> _Path | None:
-    counts = Counter(values)
-    return max(counts, key=lambda value: (counts[value], str(value)), default=None)

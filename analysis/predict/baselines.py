@@ -11,7 +11,6 @@ PredictionBaseline = Callable[[Target, Sequence[Example], Sequence[Placement]], 
 """The target's values at placements, (n,), from examples."""
 _RIDGE_PENALTY = 1.0
 _TURNS = 30
-"""Turns in which the means of models and of configurations are taken."""
 
 
 def efficient_roofline(
@@ -19,8 +18,8 @@ def efficient_roofline(
 ) -> Values:
     """The time at the device's peaks by the efficiency of the configuration.
 
-    It is the median efficiency of the configuration's examples; of a configuration without any
-    that of its device's kind, else of all. Memory is weights and values between layers likewise.
+    That is the median of its examples, else of its device's kind, else of all. Memory is weights
+    and values between layers likewise.
     """
     placements = [example.placement for example in examples]
     ratios = _log_amounts(target, examples) - _log_peak_amounts(target, placements)
@@ -38,8 +37,7 @@ def two_way_ratio(
 ) -> Values:
     """The model's mean by the configuration's, on logarithms; each where it is known.
 
-    Means are of times and energies by counted operation, so that other sizes of a model are met,
-    and of memory itself.
+    Means are of times and energies by counted operation, for other sizes of a model; and of memory.
     """
     placements = [example.placement for example in examples]
     y = _log_amounts(target, examples) - _log_units(target, placements)
@@ -64,14 +62,12 @@ def two_way_ratio(
 def feature_ridge(
     target: Target, examples: Sequence[Example], questions: Sequence[Placement]
 ) -> Values:
-    """Ridge regression of the logarithm on features, nominal peaks and configurations.
-
-    Hoerl and Kennard (1970), "Ridge regression: biased estimation for nonorthogonal problems".
-    """
     placements = [example.placement for example in examples]
     table, question_table = _numbers(placements), _numbers(questions)
-    means, scales = _moments(table)
-    known = _codes(_configurations(placements))[1]
+    filled = np.where(np.isnan(table).all(axis=0), 0.0, table)
+    means, scales = np.nanmean(filled, axis=0), np.nanstd(filled, axis=0)
+    scales[scales < 1e-9] = 1.0
+    known = _codes([placement.configuration for placement in placements])[1]
     x, question_x = (
         np.hstack([np.nan_to_num((raw - means) / scales), _indicators(points, known)])
         for raw, points in ((table, placements), (question_table, questions))
@@ -90,9 +86,11 @@ def plain_trees(
     del target
     placements = [example.placement for example in examples]
     tables = [_numbers(placements), _numbers(questions)]
-    for columns in (_configurations, _architectures):
-        known = _codes(columns(placements))[1]
-        codes = ([known.get(key, np.nan) for key in columns(of)] for of in (placements, questions))
+    for name in ("configuration", "architecture"):
+        known = _codes([getattr(one, name) for one in placements])[1]
+        codes = (
+            [known.get(getattr(one, name), np.nan) for one in of] for of in (placements, questions)
+        )
         tables = [np.column_stack([*pair]) for pair in zip(tables, codes, strict=True)]
     values = np.array([example.value for example in examples])
     width = tables[0].shape[1]
@@ -105,15 +103,6 @@ PREDICTION_BASELINES: Mapping[str, PredictionBaseline] = {
     "ridge": feature_ridge,
     "LightGBM": plain_trees,
 }
-"""By their names in tables."""
-
-
-def _configurations(placements: Sequence[Placement]) -> list[Hashable]:
-    return [placement.configuration for placement in placements]
-
-
-def _architectures(placements: Sequence[Placement]) -> list[Hashable]:
-    return [placement.architecture for placement in placements]
 
 
 def _configuration_keys(placement: Placement) -> tuple[Hashable, ...]:
@@ -132,18 +121,15 @@ def _values(target: Target, logarithms: Values, questions: Sequence[Placement]) 
 
 def _log_peak_amounts(target: Target, placements: Sequence[Placement]) -> Values:
     """Logarithms of seconds at the device's peaks, or of bytes that are counted."""
-    of_placement = _counted_bytes if target.quantity == "memory" else _peak_seconds
-    return np.log([of_placement(placement) for placement in placements])
-
-
-def _counted_bytes(placement: Placement) -> float:
-    return placement.counts.weight_bytes + placement.counts.activation_bytes
-
-
-def _peak_seconds(placement: Placement) -> float:
-    counts, device = placement.counts, placement.device
-    traffic = counts.traffic_bytes + 2 * counts.activation_bytes
-    return counts.flops / device.flops_per_s + traffic / device.bytes_per_s
+    amounts = []
+    for placement in placements:
+        counts, device = placement.counts, placement.device
+        if target.quantity == "memory":
+            amounts.append(counts.weight_bytes + counts.activation_bytes)
+        else:
+            traffic = counts.traffic_bytes + 2 * counts.activation_bytes
+            amounts.append(counts.flops / device.flops_per_s + traffic / device.bytes_per_s)
+    return np.log(amounts)
 
 
 def _log_units(target: Target, placements: Sequence[Placement]) -> Values:
@@ -153,18 +139,9 @@ def _log_units(target: Target, placements: Sequence[Placement]) -> Values:
 
 
 def _numbers(placements: Sequence[Placement]) -> ValueTable:
-    """Features, and logarithms of the device's peaks; (n, k)."""
     devices = [placement.device for placement in placements]
     peaks = np.log([(one.flops_per_s, one.bytes_per_s) for one in devices])
     return np.hstack([features(placements), peaks])
-
-
-def _moments(table: ValueTable) -> tuple[Values, Values]:
-    """Means and standard deviations of columns; 0 and 1 for those without values."""
-    empty = np.isnan(table).all(axis=0)
-    filled = np.where(empty, 0.0, table)
-    means, scales = np.nanmean(filled, axis=0), np.nanstd(filled, axis=0)
-    return means, np.where(scales < 1e-9, 1.0, scales)
 
 
 def _indicators(placements: Sequence[Placement], known: Mapping[Hashable, int]) -> ValueTable:
@@ -182,12 +159,10 @@ def _codes(keys: Sequence[Hashable]) -> tuple[Values, dict[Hashable, int]]:
 
 
 def _means(codes: Values, values: Values) -> Values:
-    """The mean of the values of each code; (number of codes,)."""
     return np.bincount(codes, weights=values) / np.bincount(codes)
 
 
 def _medians(keys: "map[tuple[Hashable, ...]]", values: Values) -> dict[Hashable, float]:
-    """The median of the values under each key; a value may have several."""
     groups: dict[Hashable, list[float]] = {}
     for several, value in zip(keys, values.tolist(), strict=True):
         for key in several:

@@ -1,11 +1,9 @@
 """Predictors for one novelty: effects, trees on what these leave, and a calibrated interval.
 
-Effects are fitted without the examples of a fold, as far as a question of that novelty would not
-know them; the trees learn what is left in the hidden ones. Trees that were fitted without a fold
-tell its errors, from which the interval follows: conformal prediction with normalised scores
-(Papadopoulos, Gammerman and Vovk 2008, "Normalized nonconformity measures for regression conformal
-prediction"), by folds that hide what the question does not know (Barber and others 2021,
-"Predictive inference with the jackknife+").
+Trees learn what effects leave of hidden examples; those without a fold tell its errors, and these
+the interval: normalised conformal prediction (Papadopoulos, Gammerman and Vovk 2008) over folds
+that hide what a question does not know (Barber and others 2021, "jackknife+"). Groups of scores
+weigh alike (Lee, Barber and Willett 2023), drawn towards those of a device (Vovk 2012).
 """
 
 from collections import deque
@@ -19,23 +17,80 @@ from analysis.predict.examples.placements import Placement
 from analysis.predict.expectation import ExpectationFit, ExpectedValues
 from analysis.predict.folds import Fold, folds_of
 from analysis.predict.novelty import ALIKE, HIDDEN, POOLED_WITH, Novelty, lines_of
-from analysis.predict.scores import (
-    DeviceErrors,
-    conformal_quantile,
-    errors_by_device,
-    pooled_widths,
-    siblings_in,
-    spread_share,
-)
 from analysis.predict.trees import LEAST_EXAMPLES, TreeColumns, Trees, fit_trees
 from analysis.statistics.arrays import Places, Values, ValueTable, np
+
+COVERAGE = 0.90
+"""The share of intervals that hold what is measured later."""
+_FEW = 4.0
+"""Groups on a device with which its own scores count as much as those of all devices."""
+_LEAST_RATIO = 0.1
+"""The least that a device's own scores count for, as those of few results may all be zero."""
+_FEW_SIBLINGS = 9.0
+"""The square of the number of siblings with which both widths count alike: three."""
+_FEW_GROUPS = 160.0
+"""Groups from which on differences between errors that trees tell count more than half."""
+
+
+def conformal_quantile(scores: Values, group: Places, *, larger: int = 1) -> float:
+    """The score below which 90 % of a new group's scores are expected to lie.
+
+    The new group counts as one of scores that are larger than all; with 0 of them the quantile is
+    that of the known groups. It is interpolated: the next larger of twenty holds percents more.
+    """
+    sizes = np.bincount(group)
+    order = np.argsort(scores)
+    shares = np.cumsum(1 / sizes[group[order]]) / (np.count_nonzero(sizes) + larger)
+    return float(np.interp(COVERAGE, shares, scores[order]))
+
+
+@dataclass(frozen=True)
+class DeviceErrors:
+    """The errors on one device, by those that the intervals of all devices allow for."""
+
+    ratio: float
+    groups: int
+
+    def widening(self, expected: float) -> float:
+        """The factor of widths on the device: the expected one, drawn to what its scores show."""
+        share = self.groups / (self.groups + _FEW)
+        return float(expected ** (1 - share) * max(self.ratio, _LEAST_RATIO) ** share)
+
+
+def errors_by_device(
+    scores: Values, group: Places, placements: Sequence[Placement], quantile: float
+) -> Mapping[str, DeviceErrors]:
+    """The errors on each device that has a score; `quantile` is that of all scores."""
+    rows: dict[str, list[int]] = {}
+    for row, placement in enumerate(placements):
+        rows.setdefault(placement.device.key, []).append(row)
+    return {
+        device: DeviceErrors(
+            conformal_quantile(scores[of], group[of], larger=0) / quantile,
+            len(np.unique(group[of])),
+        )
+        for device, of in rows.items()
+        if quantile > 0
+    }
+
+
+def siblings_in(lines: Mapping[Hashable, int], placements: Iterable[Placement]) -> Values:
+    return np.array([float(lines.get(HIDDEN["line"](one), 0)) for one in placements])
+
+
+def pooled_widths(own: Values, wider: Values, siblings: Values) -> Values:
+    """The mean of both widths, the own one counting the more, the more siblings are known; (n,).
+
+    A name may begin like that of a known model by chance. With one or two such models known, an
+    interval that was calibrated on lines of many promises too much; the mean is calibrated again.
+    """
+    weight = siblings**2
+    return np.asarray((weight * own + _FEW_SIBLINGS * wider) / (weight + _FEW_SIBLINGS))
+
 
 TREE_WEIGHTS = (0.0, 0.5, 1.0)
 """Shares of the trees' answer that are tried: with few examples the base alone is better."""
 LEAST_SCORES = 20
-"""Hidden examples from which on a novelty is calibrated by its own errors."""
-
-
 _WORKERS = 2
 """Folds whose trees are fitted at once; each fit has one thread, so that none waits for another."""
 _SPREAD_ROUNDS = 60
@@ -49,16 +104,11 @@ class Lesson:
     """The hidden examples of all folds, one behind the other."""
 
     hidden: Sequence[Placement]
-    """Their placements."""
     siblings: Values
-    """The number of models of each one's line that the fold knows; 0 where widths are not pooled
-    by it."""
+    """The models of each one's line that the fold knows; 0 where widths are not pooled by it."""
     table: ValueTable
-    """The columns of the trees."""
     fold: Places
-    """The number of the fold of each."""
-    group: Places
-    """The number of the model, device or the like with which each was hidden together."""
+    groups: int
     alike: Places
     """The number of the group with which each one's error is alike."""
     residual: Values
@@ -66,42 +116,22 @@ class Lesson:
     learned: Values
     """The part of it that trees learn."""
 
-    @property
-    def groups(self) -> int:
-        """The number of models, devices or the like."""
-        return int(self.group.max()) + 1
-
-    @property
-    def can_be_cross_fitted(self) -> bool:
-        """True if without any fold enough examples are left to fit trees."""
-        return len(self.fold) - int(np.bincount(self.fold).max()) >= LEAST_EXAMPLES
-
     @cached_property
-    def answers(self) -> Values:
-        """Answers of trees that do not know the fold."""
-        return self.cross_fitted(self.learned)
-
-    @cached_property
-    def weight(self) -> float:
-        """The share of their answers that leaves the smallest errors."""
-        return min(TREE_WEIGHTS, key=lambda one: _loss(self.residual - one * self.answers))
-
-    @property
-    def errors(self) -> Values:
-        """The absolute errors of answers that do not know the fold, as logarithms."""
-        return np.abs(self.residual - self.weight * self.answers)
+    def weight_and_errors(self) -> tuple[float, Values]:
+        """The share of answers without the fold that errs least, and its absolute errors."""
+        answers = self.cross_fitted(self.learned)
+        errors = {weight: self.residual - weight * answers for weight in TREE_WEIGHTS}
+        weight = min(
+            TREE_WEIGHTS, key=lambda one: np.abs(np.expm1(np.clip(errors[one], -3.0, 3.0))).mean()
+        )
+        return weight, np.abs(errors[weight])
 
     def trees(self) -> Trees | None:
-        """Trees that all hidden examples taught; None where they do not help."""
-        helps = self.weight and len(self.learned) >= LEAST_EXAMPLES
-        return self.fitted(self.learned) if helps else None
-
-    def fitted(self, y: Values, rounds: int | None = None) -> Trees:
-        """Trees for a number of each example."""
-        return fit_trees(self.table, y, self.groups, rounds)
+        weight, _ = self.weight_and_errors
+        helps = weight and len(self.learned) >= LEAST_EXAMPLES
+        return fit_trees(self.table, self.learned, self.groups) if helps else None
 
     def cross_fitted(self, y: Values, rounds: int | None = None) -> Values:
-        """The answer to each example of trees that do not know its fold; 0 of too few others."""
         answers = np.zeros(len(y))
 
         def answer(number: int) -> None:
@@ -116,7 +146,6 @@ class Lesson:
 
 
 def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Lesson | None:
-    """The hidden examples of a novelty; None where they are too few."""
     folds = folds_of(fit.placements, novelty)
     rows = np.concatenate([np.array([], dtype=np.int64), *(fold.hidden for fold in folds)])
     if len(rows) < LEAST_SCORES:
@@ -129,48 +158,35 @@ def lesson_of(fit: ExpectationFit, columns: TreeColumns, novelty: Novelty) -> Le
     numbers = np.repeat(np.arange(len(folds)), [len(fold.hidden) for fold in folds])
     hidden = [fit.placements[row] for row in rows.tolist()]
     residual = fit.logarithms[rows] - expected.logarithms
+    learned = residual.copy()
+    if novelty == "device":  # what a whole device is off is no matter of the model or its sizes
+        for number in np.unique(numbers):
+            learned[numbers == number] -= np.median(residual[numbers == number])
+    is_pooled = novelty in POOLED_WITH
     return Lesson(
         hidden=hidden,
-        siblings=_siblings(fit.placements, folds)
-        if novelty in POOLED_WITH
-        else np.zeros(len(rows)),
+        siblings=_siblings(fit.placements, folds) if is_pooled else np.zeros(len(rows)),
         table=columns.table(hidden, expected, novelty),
         fold=numbers,
-        group=group_numbers(hidden, HIDDEN[novelty]),
-        alike=group_numbers(hidden, ALIKE[novelty]),
+        groups=len({HIDDEN[novelty](placement) for placement in hidden}),
+        alike=_alike(hidden, novelty),
         residual=residual,
-        learned=_centred(residual, numbers) if novelty == "device" else residual,
+        learned=learned,
     )
 
 
-def group_numbers(
-    placements: Iterable[Placement], group: Callable[[Placement], Hashable]
-) -> Places:
-    """The number of each placement's group, by when it first comes."""
+def _alike(placements: Iterable[Placement], novelty: Novelty) -> Places:
     numbers: dict[Hashable, int] = {}
-    keys = map(group, placements)
+    keys = map(ALIKE[novelty], placements)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _siblings(placements: Sequence[Placement], folds: Iterable[Fold]) -> Values:
-    """The number of models of the line of each hidden example that its fold knows."""
     parts = []
     for fold in folds:
         lines = lines_of(placements[row] for row in fold.known.tolist())
         parts.append(siblings_in(lines, (placements[row] for row in fold.hidden.tolist())))
     return np.concatenate(parts)
-
-
-def _centred(residual: Values, fold: Places) -> Values:
-    """Without what a whole device is off: that is no matter of the model or its sizes."""
-    centred = residual.copy()
-    for number in np.unique(fold):
-        centred[fold == number] -= np.median(residual[fold == number])
-    return centred
-
-
-def _loss(errors: Values) -> float:
-    return float(np.abs(np.expm1(np.clip(errors, -3.0, 3.0))).mean())
 
 
 @dataclass(frozen=True)
@@ -181,20 +197,15 @@ class CalibratedTrees:
     trees: Trees | None
     """None where they did not help."""
     weight: float
-    """The share of their answer that is added."""
     spread: Trees | None
     """Trees of the logarithm of the error; None where too few errors tell it."""
     quantile: float
     """The quantile of the scores: errors of logarithms by their spread."""
     pooling: float | None
-    """The quantile of errors by widths that are pooled with those of another novelty; None where
-    they are not."""
+    """The quantile of errors by pooled widths; None where widths are not pooled."""
     errors: int
-    """Hidden examples whose errors it is known from."""
     groups: int
-    """The number of models, devices or the like that were hidden together."""
     by_device: Mapping[str, DeviceErrors]
-    """The errors on each device that was tried."""
     median_error: float
     """The median of the relative errors of hidden examples, 0.05 for 5 %."""
 
@@ -211,16 +222,15 @@ class CalibratedTrees:
 def calibrated_trees(
     fit: ExpectationFit, columns: TreeColumns, novelty: Novelty, wider: HalfWidths | None = None
 ) -> CalibratedTrees | None:
-    """Fit and calibrate the trees of a novelty; None where too few examples tell its errors.
-
-    Its own widths are pooled with those that `wider` gives.
-    """
+    """Calibrated trees of a novelty, pooled with widths of `wider`; None of too few examples."""
     lesson = lesson_of(fit, columns, novelty)
     if lesson is None:
         return None
-    errors = lesson.errors
-    spreads = spread_share(int(lesson.alike.max()) + 1) * np.log(errors + _LEAST_ERROR)
-    enough = lesson.can_be_cross_fitted
+    weight, errors = lesson.weight_and_errors
+    # Rows of a group err alike, so that trees of few groups tell noise, which widens intervals.
+    groups = int(lesson.alike.max()) + 1
+    spreads = groups**2 / (groups**2 + _FEW_GROUPS**2) * np.log(errors + _LEAST_ERROR)
+    enough = len(lesson.fold) - int(np.bincount(lesson.fold).max()) >= LEAST_EXAMPLES
     scale = np.exp(lesson.cross_fitted(spreads, _SPREAD_ROUNDS)) if enough else np.ones(len(errors))
     scores = errors / scale
     quantile, pooling = conformal_quantile(scores, lesson.alike), None
@@ -231,8 +241,8 @@ def calibrated_trees(
     return CalibratedTrees(
         novelty=novelty,
         trees=lesson.trees(),
-        weight=lesson.weight,
-        spread=lesson.fitted(spreads, _SPREAD_ROUNDS) if enough else None,
+        weight=weight,
+        spread=fit_trees(lesson.table, spreads, lesson.groups, _SPREAD_ROUNDS) if enough else None,
         quantile=quantile,
         pooling=pooling,
         errors=len(errors),
@@ -245,17 +255,13 @@ def calibrated_trees(
 def calibrated_range(
     fit: ExpectationFit, columns: TreeColumns, shape: CalibratedTrees | None
 ) -> CalibratedTrees | None:
-    """The trees of novelty `shape`, calibrated by sizes beyond those that were measured.
-
-    Trees say nothing of how errors grow beyond what they saw, so all such intervals are as wide.
-    None where too few examples tell the errors.
-    """
+    """The trees of `shape` with one width for sizes beyond the measured; None of too few."""
     folds = folds_of(fit.placements, "range")
     hidden = [fit.placements[row] for fold in folds for row in fold.hidden.tolist()]
     errors = np.concatenate([np.array([]), *(_beyond(fit, columns, fold) for fold in folds)])
     if shape is None or len(errors) < LEAST_SCORES:
         return None
-    alike = group_numbers(hidden, ALIKE["range"])
+    alike = _alike(hidden, "range")
     quantile = conformal_quantile(errors, alike)
     return replace(
         shape,
@@ -271,14 +277,12 @@ def calibrated_range(
 
 
 def _beyond(fit: ExpectationFit, columns: TreeColumns, fold: Fold) -> Values:
-    """The errors at hidden sizes of a predictor that was trained without them."""
     inner = fit.part(fold.known)
     lesson = lesson_of(inner, columns, "shape")
     hidden = [fit.placements[row] for row in fold.hidden.tolist()]
     expected = inner.whole().at(hidden)
     logarithms = expected.logarithms
     if lesson is not None and (trees := lesson.trees()):
-        logarithms = logarithms + lesson.weight * trees.values(
-            columns.table(hidden, expected, "shape")
-        )
+        weight, _ = lesson.weight_and_errors
+        logarithms = logarithms + weight * trees.values(columns.table(hidden, expected, "shape"))
     return np.abs(fit.logarithms[fold.hidden] - logarithms)

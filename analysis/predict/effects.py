@@ -1,24 +1,21 @@
 """Ridge regression with an effect for each value of each group, e.g. for each device and model.
 
-It is the mixed model of Henderson (1975, "Best linear unbiased estimation and prediction under a
-selection model", Biometrics 31) with variances that are set and not estimated: an effect is drawn
-towards 0 the more, the fewer examples tell it, and one that nobody has seen is 0.
+It is the mixed model of Henderson (1975, Biometrics 31) with variances that are set: an effect is
+drawn towards 0 the more, the fewer examples tell it.
 """
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from analysis.predict.examples.placements import Pairs, Placement, words_of
 from analysis.predict.features import FEATURES, features
 from analysis.statistics.arrays import Places, Values, ValueTable, np
-from analysis.statistics.least_squares import damped_least_squares
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
-
 
 SLOPE_PENALTY = 4.0
 """The factor by which a slope is drawn to 0 more than a level."""
@@ -43,11 +40,9 @@ class EffectGroup:
     """A property that placements may have in common."""
 
     keys: Callable[[Placement], Iterable[Hashable]]
-    """The values that a placement has in it; most have one."""
     penalty: float = 1.0
     """The examples at which an effect is half of what they say."""
     slopes: tuple[str, ...] = ()
-    """Numbers on which the effect of a value depends."""
 
 
 _OF_CONFIGURATION: Mapping[str, EffectGroup] = {
@@ -103,30 +98,23 @@ class Effects:
     levels: Mapping[str, Pairs[Hashable, tuple[float, ...]]]
     """By group and value: the level, then the slopes."""
     means: tuple[float, ...]
-    """The mean of each number over the examples."""
     scales: tuple[float, ...]
-    """Its standard deviation."""
 
     def contributions(self, placements: Sequence[Placement]) -> ValueTable:
-        """The part of each group of the set at each placement; (n, groups).
-
-        Placements that differ in sizes alone have the same effects, which are looked up once.
-        """
+        """The part of each group of the set at each placement; (n, groups)."""
         z = standardised(features(placements), self.means, self.scales)
         alike: dict[tuple[object, ...], int] = {}
-        same = [alike.setdefault(_of_effects(one), len(alike)) for one in placements]
+        same = [
+            alike.setdefault((one.model, one.architecture, *one.configuration), len(alike))
+            for one in placements
+        ]
         kinds = dict(zip(same, placements, strict=True))
         chosen = [kinds[number] for number in range(len(alike))]
-        columns = [
-            (_levels(chosen, group, self.levels[name])[same] * _columns(group, z)).sum(axis=1)
-            for name, group in GROUPS[self.chosen].items()
-        ]
+        columns = []
+        for name, group in GROUPS[self.chosen].items():
+            factors = np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
+            columns.append((_levels(chosen, group, self.levels[name])[same] * factors).sum(axis=1))
         return np.column_stack(columns)
-
-
-def _of_effects(placement: Placement) -> tuple[object, ...]:
-    """All of a placement that decides about its values in groups."""
-    return (placement.model, placement.architecture, *placement.configuration)
 
 
 def _levels(
@@ -144,18 +132,12 @@ def _levels(
     return total
 
 
-def _columns(group: EffectGroup, z: ValueTable) -> ValueTable:
-    """The factors of levels and slopes; (n, 1 + slopes)."""
-    return np.column_stack([np.ones(len(z)), z[:, slope_places(group)]])
-
-
 def standardised(values: ValueTable, means: Sequence[float], scales: Sequence[float]) -> ValueTable:
     """Numbers about their means, by their scales; 0 where there is none."""
     return np.asarray(np.nan_to_num((values - np.array(means)) / np.array(scales), nan=0.0))
 
 
 def slope_places(group: EffectGroup) -> list[int]:
-    """The columns of the numbers on which its effects depend."""
     names = list(FEATURES)
     return [names.index(name) for name in group.slopes]
 
@@ -173,10 +155,10 @@ class Design:
     means: tuple[float, ...]
     scales: tuple[float, ...]
     groups: Values
-    """The number of each column's group."""
 
     def fit(self, rows: Places, y: Values) -> Values:
-        """The coefficients from these rows and their values, in scaled columns."""
+        from analysis.statistics.solvers import damped_least_squares
+
         return damped_least_squares(self.matrix[rows], y, _ITERATIONS)
 
     def contributions(self, rows: Places, coefficients: Values) -> ValueTable:
@@ -189,7 +171,6 @@ class Design:
         return np.asarray((self.matrix[rows] @ by_group).todense())
 
     def effects(self, coefficients: Values) -> Effects:
-        """The same coefficients by group and value."""
         levels: dict[str, dict[Hashable, list[float]]] = {name: {} for name in GROUPS[self.chosen]}
         for (name, key, _), value in zip(self.columns, coefficients * self.scale, strict=True):
             levels[name].setdefault(key, []).append(float(value))
@@ -202,57 +183,35 @@ class Design:
 
 
 def design_of(placements: Sequence[Placement], chosen: EffectSet) -> Design:
-    """The columns of a set for these placements."""
+    """The columns of a set for these placements: a level and slopes for each value of a group."""
+    from analysis.statistics.solvers import sparse
+
     raw = features(placements)
     known = np.where(np.isnan(raw).all(axis=0), 0.0, raw)
     means, scales = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
     scales[scales < _CONSTANT] = 1.0
-    builder = _Builder(standardised(raw, means, scales))
+    z = standardised(raw, means, scales)
+    rows, places, values = list[Places](), list[Places](), list[Values]()
+    columns, scale, groups = list[tuple[str, Hashable, int]](), list[float](), list[int]()
     for number, (name, group) in enumerate(GROUPS[chosen].items()):
-        builder.add(number, name, group, placements)
-    return builder.design(chosen, tuple(means.tolist()), tuple(scales.tolist()))
-
-
-@dataclass
-class _Builder:
-    """Collects columns, group by group."""
-
-    z: ValueTable
-    rows: list[Places] = field(default_factory=list)
-    places: list[Places] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
-    columns: list[tuple[str, Hashable, int]] = field(default_factory=list)
-    scale: list[float] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)
-
-    def add(
-        self, number: int, name: str, group: EffectGroup, placements: Sequence[Placement]
-    ) -> None:
-        """Add the columns of a group: a level and slopes for each of its values."""
         of_each = [tuple(group.keys(placement)) for placement in placements]
         keys = {key: nth for nth, key in enumerate(dict.fromkeys(chain.from_iterable(of_each)))}
-        rows = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
+        own = np.repeat(np.arange(len(of_each)), [len(one) for one in of_each])
         codes = np.array([keys[key] for key in chain.from_iterable(of_each)])
         slopes = slope_places(group)
         penalties = [group.penalty, *[group.penalty * SLOPE_PENALTY] * len(slopes)]
         factors = [1 / math.sqrt(penalty) for penalty in penalties]
         for nth, factor in enumerate(factors):
-            values = self.z[rows, slopes[nth - 1]] if nth else np.ones(len(rows))
-            self.rows.append(rows)
-            self.places.append(len(self.columns) + codes * len(factors) + nth)
-            self.values.append(values * factor)
-        self.columns += [(name, key, nth) for key in keys for nth in range(len(factors))]
-        self.scale += factors * len(keys)
-        self.groups += [number] * (len(keys) * len(factors))
-
-    def design(
-        self, chosen: EffectSet, means: tuple[float, ...], scales: tuple[float, ...]
-    ) -> Design:
-        """All columns that were added."""
-        from analysis.statistics.solvers import sparse
-
-        indices = (np.concatenate(self.rows), np.concatenate(self.places))
-        shape = (len(self.z), len(self.columns))
-        matrix = sparse.csr_matrix((np.concatenate(self.values), indices), shape=shape)
-        columns, groups = tuple(self.columns), np.array(self.groups)
-        return Design(chosen, matrix, columns, np.array(self.scale), means, scales, groups)
+            rows.append(own)
+            places.append(len(columns) + codes * len(factors) + nth)
+            values.append((z[own, slopes[nth - 1]] if nth else np.ones(len(own))) * factor)
+        columns += [(name, key, nth) for key in keys for nth in range(len(factors))]
+        scale += factors * len(keys)
+        groups += [number] * (len(keys) * len(factors))
+    indices = (np.concatenate(rows), np.concatenate(places))
+    shape = (len(z), len(columns))
+    matrix = sparse.csr_matrix((np.concatenate(values), indices), shape=shape)
+    return Design(
+        *(chosen, matrix, tuple(columns), np.array(scale)),
+        *(tuple(means.tolist()), tuple(scales.tolist()), np.array(groups)),
+    )

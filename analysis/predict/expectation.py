@@ -1,14 +1,8 @@
 """Expected values of placements by physics and effects, before trees correct them.
 
-Physics is the time, memory or energy that counted work takes at a device's peaks: a sum of terms
-with coefficients that are fitted and never negative. For times it is the roofline of Williams,
-Waterman and Patterson (2009) with a sum in the place of the maximum: what a model computes and what
-it moves overlap little, since its layers come one after the other.
-
-Devices differ by a weighted geometric mean of both peaks, not by each peak in its own term: a model
-that is bound by memory on the one is so on the other, and peaks of data sheets promise more than
-kernels reach. The weight is the one with which the results of timm on one of four GPUs tell those
-on another best: decision 0031 has what else was tried.
+Physics is what counted work takes at a device's peaks: the roofline of Williams, Waterman and
+Patterson (2009) with a sum in the place of the maximum, since layers overlap little. The speed of a
+device is a weighted geometric mean of its peaks: decision 0031 has what else was tried.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +21,7 @@ BALANCE = 40.0
 _ARITHMETIC_SHARE = 0.38
 """The weight of arithmetic in the speed of a device; the rest is memory's."""
 LEAST_OF_PART = 30
-"""Examples of a part from which on it has coefficients of its own."""
 LEAST_SIZES = 8
-"""Different sizes of an architecture that tell its coefficients."""
 _LEAST_SHARE = 1e-3
 """The least part of the base that a term has where examples have it: none of these is zero."""
 _EFFECTS_OF: dict[Novelty, EffectSet] = {
@@ -48,16 +40,12 @@ class PhysicalTerms:
     values: ValueTable
     """Seconds at the peaks, or bytes; (n, k)."""
     kinds: tuple[tuple[str, str], ...]
-    """Fine parts with the parts around them."""
     kind: Places
-    """The number of each placement's kind; (n,)."""
 
     def at(self, rows: Places) -> "PhysicalTerms":
-        """The terms at these placements."""
         return replace(self, values=self.values[rows], kind=self.kind[rows])
 
     def parts(self, fineness: int) -> Iterator[tuple[str, Places]]:
-        """Each part with enough placements, and these; fine ones by 0, those around them by 1."""
         places: dict[str, list[int]] = {}
         for row, kind in enumerate(self.kind.tolist()):
             places.setdefault(self.kinds[kind][fineness], []).append(row)
@@ -76,22 +64,19 @@ class PhysicalBase:
 
     def logarithms(self, terms: PhysicalTerms) -> Values:
         """The logarithm of the base where it has these terms; (n,)."""
-        factors = np.array([self._coefficients(parts) for parts in terms.kinds])
+        known = self.coefficients
+        factors = np.array(
+            [next(known[part] for part in (*parts, "") if part in known) for parts in terms.kinds]
+        )
         return np.asarray(np.log((terms.values * factors[terms.kind]).sum(axis=1)))
-
-    def _coefficients(self, parts: tuple[str, str]) -> tuple[float, ...]:
-        return next(self.coefficients[part] for part in (*parts, "") if part in self.coefficients)
 
 
 def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> PhysicalBase:
     """Fit the coefficients to relative errors, by least squares that never are negative.
 
-    Args:
-        terms: the terms at n placements.
-        values: what was measured at each; (n,).
-        finely: True if each architecture has coefficients of its own in each configuration that
-            was measured at several sizes. Large sizes count most there, since they tell what still
-            larger ones take.
+    With `finely` each architecture has coefficients of its own in each configuration that was
+    measured at several sizes. Large sizes count most there, as they tell what still larger ones
+    take.
     """
     relative = terms.values / values[:, None]
     alike = np.ones(len(values))
@@ -107,14 +92,15 @@ def fit_base(terms: PhysicalTerms, values: Values, *, finely: bool = False) -> P
 
 
 def physical_terms(placements: Sequence[Placement], quantity: Quantity) -> PhysicalTerms:
-    """The terms of the base at these placements."""
-    of_point = _sizes if quantity == "memory" else _times
     kinds: dict[tuple[str, str], int] = {}
-    kind = [
-        kinds.setdefault((_fine_part(one), _part(one, quantity)), len(kinds)) for one in placements
-    ]
-    values = np.array([of_point(placement) for placement in placements])
-    return PhysicalTerms(quantity, values, tuple(kinds), np.array(kind))
+    kind, values = [], []
+    for one in placements:
+        fine = "/".join((one.architecture, *one.configuration))
+        # Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps.
+        around = one.device.kind if quantity != "memory" else "/".join((*one.path, one.mode))
+        kind.append(kinds.setdefault((fine, around), len(kinds)))
+        values.append(_sizes(one) if quantity == "memory" else _times(one))
+    return PhysicalTerms(quantity, np.array(values), tuple(kinds), np.array(kind))
 
 
 def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
@@ -126,17 +112,6 @@ def _fitted(relative: ValueTable, weights: Values) -> tuple[float, ...]:
     least = _LEAST_SHARE * solution.sum()
     coefficients = np.where(means == 0, 0.0, np.maximum(solution, least) / scale)
     return tuple(float(one) for one in coefficients)
-
-
-def _part(placement: Placement, quantity: Quantity) -> str:
-    """Devices of a kind take similar shares of their peaks; a runtime keeps what it keeps."""
-    if quantity == "memory":
-        return "/".join((*placement.path, placement.mode))
-    return placement.device.kind
-
-
-def _fine_part(placement: Placement) -> str:
-    return "/".join((placement.architecture, *placement.configuration))
 
 
 def _times(placement: Placement) -> tuple[float, ...]:
@@ -159,7 +134,6 @@ def _sizes(placement: Placement) -> tuple[float, ...]:
 
 
 def effect_set(novelty: Novelty) -> EffectSet:
-    """The effects that answer questions of that novelty."""
     return _EFFECTS_OF.get(novelty, "whole")
 
 
@@ -168,13 +142,11 @@ class ExpectedValues:
     """Expected values at placements, as logarithms."""
 
     base: Values
-    """By physics; (n,)."""
     contributions: ValueTable
     """The part of each group of effects; (n, groups)."""
 
     @property
     def logarithms(self) -> Values:
-        """Both together; (n,)."""
         return np.asarray(self.base + self.contributions.sum(axis=1))
 
 
@@ -196,30 +168,25 @@ class ExpectationFit:
 
     placements: Sequence[Placement]
     amounts: Values
-    """The measured value at each; (n,)."""
     terms: PhysicalTerms
     design: Design
 
     @cached_property
     def logarithms(self) -> Values:
-        """The logarithms of what was measured; (n,)."""
         return np.log(self.amounts)
 
     def whole(self) -> Expectation:
-        """The expectation that all examples tell."""
         rows = np.arange(len(self.amounts))
         base, left = self._left(rows)
         return Expectation(base, self.design.effects(self.design.fit(rows, left)))
 
     def hidden(self, fold: Fold) -> ExpectedValues:
-        """The expected values of the hidden examples of a fold, by the known ones."""
         base, left = self._left(fold.known)
         coefficients = self.design.fit(fold.known, left)
         contributions = self.design.contributions(fold.hidden, coefficients)
         return ExpectedValues(base.logarithms(self.terms.at(fold.hidden)), contributions)
 
     def part(self, rows: Places) -> Self:
-        """The same fit to these examples alone."""
         known = [self.placements[row] for row in rows.tolist()]
         design = design_of(known, self.design.chosen)
         return type(self)(known, self.amounts[rows], self.terms.at(rows), design)
@@ -237,7 +204,6 @@ def expectation_fits(
     quantity: Quantity,
     sets: Iterable[EffectSet] = tuple(GROUPS),
 ) -> dict[EffectSet, ExpectationFit]:
-    """A fit with each set of effects to these examples; (n,) and (n,)."""
     terms = physical_terms(placements, quantity)
     return {
         name: ExpectationFit(placements, amounts, terms, design_of(placements, name))

@@ -1,9 +1,6 @@
-"""The drivers of a prediction: a base by physics, and factors that make the prediction of it.
-
-A prediction is a product: what counted work takes at the device's peaks, times a factor for each
-effect, times a factor for each number that the trees look at (SHAP values, whose sum is the trees'
-answer: Lundberg, Erion and Lee 2018, "Consistent individualized feature attribution for tree
-ensembles").
+"""The drivers of a prediction: a base by physics, times a factor for each effect and each number of
+the trees (SHAP values: Lundberg, Erion and Lee 2018, "Consistent individualized feature attribution
+for tree ensembles").
 """
 
 import math
@@ -27,11 +24,8 @@ _TERMS: Mapping[Quantity, tuple[str, ...]] = {
 }
 """The terms of the base by quantity, as `physical_terms` has them."""
 USUAL = "all questions"
-"""The factor of the trees that every question has."""
 _NAMES = {"all": "all results", "kind": "kind of device"}
-"""Names of effects that need more words than one."""
 _LEAST_FACTOR = 1e-9
-"""The logarithm below which a factor changes nothing."""
 _Logarithm: TypeAlias = tuple[FactorOrigin, str, str, float]
 
 
@@ -41,7 +35,6 @@ class Factor:
 
     origin: FactorOrigin
     name: str
-    """The name of the effect or of the number that trees look at."""
     subject: str
     """The value that has the effect, e.g. a model's name; empty for trees."""
     value: float
@@ -55,13 +48,11 @@ class Explanation:
     base: float
     """Counted work at the device's peaks, in the target's unit."""
     shares: Mapping[str, float]
-    """The share of each term of the base; their sum is 1."""
     factors: tuple[Factor, ...]
     """Base times all of them is the prediction; those that change most come first."""
 
 
 def explanation_of(predictor: TargetPredictor, placement: Placement) -> Explanation | NoPrediction:
-    """The prediction of one placement as a product, or why there is none."""
     (answer,) = predictor.predict([placement])
     if isinstance(answer, NoPrediction):
         return answer

@@ -1,7 +1,7 @@
 """Numbers of placements that a predictor learns from, and what of a question leaves their span."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,16 +21,20 @@ class Amounts:
     """Counted work and sizes of many placements, each as an array (n,), NaN where there is none."""
 
     def __init__(self, placements: Sequence[Placement]) -> None:
+        def array(name: str, owners: Sequence[object]) -> Values:
+            numbers = (getattr(one, name) for one in owners)
+            return np.array([np.nan if number is None else number for number in numbers], float)
+
         counts = [placement.counts for placement in placements]
-        self.flops = _array(one.flops for one in counts)
-        self.traffic_bytes = _array(one.traffic_bytes for one in counts)
-        self.activation_bytes = _array(one.activation_bytes for one in counts)
-        self.parameters = _array(one.parameters for one in counts)
-        self.depth = _array(one.depth for one in counts)
-        self.batch_size = _array(one.batch_size for one in placements)
-        self.length = _array(one.length for one in placements)
-        self.new_tokens = _array(one.new_tokens for one in placements)
-        self.threads = _array(one.threads for one in placements)
+        self.flops = array("flops", counts)
+        self.traffic_bytes = array("traffic_bytes", counts)
+        self.activation_bytes = array("activation_bytes", counts)
+        self.parameters = array("parameters", counts)
+        self.depth = array("depth", counts)
+        self.batch_size = array("batch_size", placements)
+        self.length = array("length", placements)
+        self.new_tokens = array("new_tokens", placements)
+        self.threads = array("threads", placements)
 
 
 FEATURES: Mapping[str, Callable[[Amounts], Values]] = {
@@ -53,18 +57,11 @@ FEATURES: Mapping[str, Callable[[Amounts], Values]] = {
 
 
 def features(placements: Sequence[Placement]) -> ValueTable:
-    """The logarithms of the numbers of each placement; (n, len(FEATURES)).
-
-    NaN stands where a placement has none, or it is 0.
-    """
+    """The logarithms of the numbers of each placement, NaN of none and of 0; (n, len(FEATURES))."""
     amounts = Amounts(placements)
     table = np.column_stack([of(amounts) for of in FEATURES.values()])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(table > 0, np.log(table), np.nan)
-
-
-def _array(numbers: Iterable[float | None]) -> Values:
-    return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,10 @@ class Domain:
     """The least value of each feature, a logarithm; none for what no example has."""
     highs: Mapping[str, float]
     choices: Mapping[str, frozenset[str]]
-    """The backends with runtimes, precisions and modes that examples have."""
 
     def refusals(self, placements: Sequence[Placement]) -> list[str | None]:
         """For each the reason why nothing can be said of it; None where something can."""
-        table = features(placements)
-        sentences = self._sentences(table, REFUSED_BEYOND)
+        sentences = self._sentences(placements, REFUSED_BEYOND)
         reason_of = cache(self._unknown_choice)
         reasons = [reason_of(*_choices(one)) for one in placements]
         for row, (first, *_) in sentences.items():
@@ -88,12 +83,8 @@ class Domain:
         return reasons
 
     def outside(self, placements: Sequence[Placement]) -> list[tuple[str, ...]]:
-        """For each the features that leave the domain, each as a sentence; empty inside.
-
-        What a question names comes before what follows from it.
-        """
-        table = features(placements)
-        sentences = self._sentences(table, MARKED_BEYOND)
+        """For each a sentence per feature outside the domain, those that a question names first."""
+        sentences = self._sentences(placements, MARKED_BEYOND)
         return [sentences.get(row, ()) for row in range(len(placements))]
 
     def _unknown_choice(self, *values: str) -> str | None:
@@ -103,15 +94,14 @@ class Domain:
                 return f"{name} {value}: nobody measured any; examples have {known}"
         return None
 
-    def _beyond(self, table: ValueTable) -> ValueTable:
-        """The distance of each feature to the examples; one that they lack counts as inside."""
+    def _sentences(
+        self, placements: Sequence[Placement], margin: float
+    ) -> dict[int, tuple[str, ...]]:
+        table = features(placements)
         lows = np.array([self.lows.get(name, -np.inf) for name in FEATURES])
         highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])
-        return np.asarray(np.nan_to_num(np.maximum(lows - table, table - highs), nan=-np.inf))
-
-    def _sentences(self, table: ValueTable, margin: float) -> dict[int, tuple[str, ...]]:
-        """By row, a sentence for each feature that is so far outside; rows without are left out."""
-        beyond = self._beyond(table) > margin
+        distances = np.maximum(lows - table, table - highs)
+        beyond = np.nan_to_num(distances, nan=-np.inf) > margin
         sentence_of = cache(self._sentence)
         names = sorted(enumerate(FEATURES), key=lambda pair: pair[1] not in _NAMED)
         sentences: dict[int, tuple[str, ...]] = {}
@@ -126,13 +116,11 @@ class Domain:
         is_above = value > self.highs[name]
         edge = self.highs[name] if is_above else self.lows[name]
         ends = ("above", "largest") if is_above else ("below", "smallest")
-        return (
-            f"{name} {_number(value)} is {ends[0]} {_number(edge)}, the {ends[1]} that was measured"
-        )
+        number, limit = f"{math.exp(value):.4g}", f"{math.exp(edge):.4g}"
+        return f"{name} {number} is {ends[0]} {limit}, the {ends[1]} that was measured"
 
 
 def domain_of(placements: Sequence[Placement]) -> Domain:
-    """The domain of examples at these placements."""
     table = features(placements)
     known = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
     names = list(FEATURES)
@@ -148,7 +136,3 @@ def domain_of(placements: Sequence[Placement]) -> Domain:
 
 def _choices(placement: Placement) -> tuple[str, ...]:
     return ("/".join(placement.path), placement.precision, placement.mode)
-
-
-def _number(logarithm: float) -> str:
-    return f"{math.exp(logarithm):.4g}"

@@ -16,7 +16,6 @@ them hidden they would be a tenth too large."""
 _MOST_DEVICES = 12
 """Folds of devices, each of which is left out alone as long as there are no more."""
 _CUTS = (1 / 4, 1 / 2)
-"""The parts of the largest size of a series up to which its sizes are known."""
 GroupKey: TypeAlias = Callable[[Placement], Hashable]
 _NEIGHBOURS: Mapping[Novelty, GroupKey] = {
     "shape": HIDDEN["range"],
@@ -32,17 +31,21 @@ class Fold:
     """Examples that are hidden, and those that answer for them."""
 
     known: Places
-    """Places of the examples that answer."""
     hidden: Places
-    """Places of those whose novelty is the one that is tried."""
     groups: int
-    """The number of models, devices or the like that are hidden together."""
 
 
 def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
-    """Folds that hide what a question of that novelty does not know."""
+    if novelty == "range":
+        every = [*_cuts(placements)]
+    else:
+        numbers = np.array(_numbers(placements, novelty))
+        always = np.zeros(len(placements), dtype=bool)
+        if novelty == "run":
+            always[_single_runs(placements)] = True
+        every = [(numbers != one) | always for one in range(max(numbers, default=-1) + 1)]
     folds = []
-    for known in _known(placements, novelty):
+    for known in every:
         is_asked = asked([placements[row] for row in np.flatnonzero(known).tolist()], novelty)
         hidden = [row for row in np.flatnonzero(~known).tolist() if is_asked(placements[row])]
         if hidden:
@@ -51,25 +54,8 @@ def folds_of(placements: Sequence[Placement], novelty: Novelty) -> list[Fold]:
     return folds
 
 
-def _known(placements: Sequence[Placement], novelty: Novelty) -> Iterator[_Flags]:
-    """For each fold, the examples that are known in it; (n,)."""
-    if novelty == "range":
-        yield from _cuts(placements)
-        return
-    numbers = np.array(_numbers(placements, novelty))
-    always = np.zeros(len(placements), dtype=bool)
-    if novelty == "run":
-        always[_single_runs(placements)] = True
-    for number in range(max(numbers, default=-1) + 1):
-        yield (numbers != number) | always
-
-
 def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
-    """The number of the fold that hides each example.
-
-    A model is hidden on one of its devices after the other, so that as many of them are known as a
-    question knows.
-    """
+    """The number of the fold that hides each example: a model's devices follow each other."""
     keys = [HIDDEN[novelty](placement) for placement in placements]
     if novelty == "device":
         order = _order(keys)
@@ -86,7 +72,6 @@ def _numbers(placements: Sequence[Placement], novelty: Novelty) -> list[int]:
 def _spread(
     placements: Sequence[Placement], group: GroupKey, keys: Sequence[Hashable], folds: int
 ) -> list[int]:
-    """The number of the fold of each example, where the keys of a group follow each other."""
     places: dict[Hashable, dict[Hashable, int]] = {}
     numbers = []
     for placement, key in zip(placements, keys, strict=True):
@@ -101,7 +86,6 @@ def _order(keys: Iterable[Hashable]) -> dict[Hashable, int]:
 
 
 def _single_runs(placements: Sequence[Placement]) -> list[int]:
-    """One example of each model that was measured on several devices."""
     of_model: dict[str, list[int]] = {}
     for row, placement in enumerate(placements):
         of_model.setdefault(placement.model, []).append(row)
@@ -113,7 +97,6 @@ def _single_runs(placements: Sequence[Placement]) -> list[int]:
 
 
 def _cuts(placements: Sequence[Placement]) -> Iterator[_Flags]:
-    """Sizes of a series up to a part of its largest."""
     extents = extents_of(placements)
     ends = np.array([extents[HIDDEN["range"](one)] for one in placements]).reshape(-1, 2)
     flops = np.array([one.counts.flops for one in placements])

@@ -23,7 +23,6 @@ version, or at larger sizes alone, which tell little of calls that take the time
 the device alone. `device`: nothing on the device.
 """
 NOVELTIES: tuple[Novelty, ...] = get_args(Novelty)
-"""From what is known best to what is known least."""
 ANSWERED_BY: Mapping[Novelty, Novelty] = {"line": "model"}
 """Novelties without trees of their own, with the one whose trees answer them."""
 INTERVALS_BY: Mapping[Novelty, Novelty] = {"line": "family"}
@@ -32,7 +31,6 @@ true."""
 POOLED_WITH: Mapping[Novelty, Novelty] = {"model": "family"}
 """Novelties whose intervals are drawn towards those of another where few siblings are known."""
 TRAINED: tuple[Novelty, ...] = tuple(name for name in NOVELTIES if name not in ANSWERED_BY)
-"""Novelties with trees of their own."""
 HIDDEN: Mapping[Novelty, Callable[[Placement], Hashable]] = {
     "shape": lambda p: (p.model, p.configuration, p.batch_size, p.length, p.new_tokens, p.threads),
     "range": lambda p: (p.model, p.configuration),
@@ -53,9 +51,7 @@ _USUAL_PART = 4.0
 _EFFECTS_OF_DEVICE = 4.0
 """Numbers that tell a device from others: a level, and how it depends on the work."""
 AUTOCAST: Mapping[str, str] = {"fp16": "amp", "bf16": "amp_bf16"}
-"""Precisions of autocast, as other projects name them, by the one whose arithmetic they use."""
 _UNSEEN: frozenset[Novelty] = frozenset({"model", "line", "family"})
-"""Novelties of a model that was measured nowhere, on a device that is known."""
 _SPARSE = 1.1
 """The factor of an interval's width from which on a device has few models."""
 _BEYOND = 1.02
@@ -67,19 +63,15 @@ class Seen:
     """Devices, models and sizes that examples tell something about."""
 
     devices: Mapping[str, int]
-    """The number of examples on each device."""
     extents: Pairs[Hashable, tuple[float, float]]
     """The least and the most arithmetic of each model in each configuration, FLOP."""
     pairs: frozenset[PlainKey]
     models: frozenset[str]
     once: frozenset[str]
-    """Models with a single example."""
     lines: Pairs[Hashable, int]
-    """The number of models of each line."""
     architectures: frozenset[str]
 
     def novelty(self, placement: Placement) -> Novelty:
-        """The novelty of a question about this placement."""
         if placement.device.key not in self.devices:
             return "device"
         extent = self.extents.get(HIDDEN["range"](placement))
@@ -96,20 +88,14 @@ class Seen:
         return "line" if placement.architecture in self.architectures else "family"
 
     def autocast_for(self, placement: Placement) -> str | None:
-        """The precision of autocast that answers for one which nobody measured on this path.
-
-        None where the precision was measured there, or autocast was not.
-        """
+        """The precision of autocast that answers for one that nobody measured on this path."""
         autocast = AUTOCAST.get(placement.precision)
         if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
             return None
         return autocast if (*placement.path, autocast) in self._measured_ways else None
 
     def trees_share(self, device: str) -> float:
-        """The part of the trees' answer that counts on a device: less where it has few examples.
-
-        Trees learn from all devices, and mostly from those with many examples.
-        """
+        """The trees' share of an answer: less on a device whose few examples taught them little."""
         usual = sum(self.devices.values()) / len(self.devices)
         return min(1.0, _USUAL_PART * self.devices.get(device, 0) / usual)
 
@@ -126,10 +112,7 @@ class Seen:
         return max(1.0, math.sqrt(_variance(models[device]) / _variance(usual)))
 
     def sparse_words(self, placement: Placement, novelty: Novelty) -> tuple[str, ...]:
-        """A sentence about a model that was measured nowhere, on a device with few models.
-
-        Errors are calibrated on models that one hides, or on devices, and not on both at once.
-        """
+        """A sentence on an unseen model on a device with few: no errors are calibrated on both."""
         device = placement.device.key
         if novelty not in _UNSEEN or device not in self._sparse:
             return ()
@@ -138,12 +121,10 @@ class Seen:
 
     @cached_property
     def _sparse(self) -> frozenset[str]:
-        """Devices with few models."""
         return frozenset(one for one in self.devices if self.widening(one) >= _SPARSE)
 
     @cached_property
     def _measured_ways(self) -> frozenset[tuple[Hashable, ...]]:
-        """Backends with runtime and precision."""
         keys = (key for key in self.extents if isinstance(key, tuple))
         return frozenset(configuration[1:4] for _, configuration in keys)
 
@@ -165,7 +146,6 @@ def trained_for(novelties: Iterable[Novelty]) -> list[Novelty]:
 
 
 def seen_in(placements: Iterable[Placement]) -> Seen:
-    """Everything that examples at these placements tell something about."""
     known = list(placements)
     models = Counter(one.model for one in known)
     return Seen(
@@ -180,13 +160,11 @@ def seen_in(placements: Iterable[Placement]) -> Seen:
 
 
 def lines_of(placements: Iterable[Placement]) -> Mapping[Hashable, int]:
-    """The number of models of each line."""
     models = {(one.architecture, one.model) for one in placements}
     return Counter((architecture, line_of(model)) for architecture, model in models)
 
 
 def extents_of(placements: Iterable[Placement]) -> dict[Hashable, tuple[float, float]]:
-    """The least and the most arithmetic of each model in each configuration, FLOP."""
     flops: dict[Hashable, list[float]] = {}
     for placement in placements:
         flops.setdefault(HIDDEN["range"](placement), []).append(placement.counts.flops)
@@ -209,11 +187,9 @@ class NoveltyWords:
     """The names of a novelty on screens and in charts."""
 
     measured: str
-    """The part of a question that was measured."""
     hidden: str
     """The results that are hidden together, to try such questions."""
     groups: str
-    """The groups that these form."""
     untried: str
     """The reason why no such question can be tried."""
 

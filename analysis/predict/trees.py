@@ -13,12 +13,10 @@ from analysis.predict.expectation import ExpectedValues, effect_set
 from analysis.predict.features import FEATURES, features
 from analysis.predict.novelty import Novelty
 from analysis.statistics.arrays import Values, ValueTable, np
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 _UNUSED = ("sklearn", "pandas", "matplotlib", "dask", "graphviz")
-"""Packages that LightGBM imports where they are installed: that takes longer than any answer, and
-nothing here needs what it makes of them."""
+"""Packages that LightGBM imports where they are installed, slowly and for nothing here."""
 LEAST_EXAMPLES = 60
 """Examples from which on trees are fitted."""
 _ROUNDS = 150
@@ -62,18 +60,13 @@ class Trees:
     """Fitted trees."""
 
     text: str
-    """LightGBM's own format."""
 
     def values(self, table: ValueTable) -> Values:
         """The answer for each row; (n, k) to (n,)."""
         return np.asarray(self._booster.predict(table, num_threads=_THREADS))
 
     def contributions(self, table: ValueTable) -> ValueTable:
-        """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1).
-
-        Lundberg, Erion and Lee (2018), "Consistent individualized feature attribution for tree
-        ensembles".
-        """
+        """SHAP values of each column, and the mean answer behind them; (n, k) to (n, k + 1)."""
         return np.asarray(self._booster.predict(table, pred_contrib=True, num_threads=_THREADS))
 
     @cached_property
@@ -82,41 +75,13 @@ class Trees:
 
 
 def fit_trees(table: ValueTable, y: Values, groups: int, rounds: int | None = None) -> Trees:
-    """Fit trees.
-
-    Args:
-        table: the columns; (n, k).
-        y: what is learned; (n,).
-        groups: the number of models, families or the like that the examples are of. Those of a
-            group are alike, so that few groups bear few leaves.
-        rounds: the number of trees.
-    """
+    """Trees that learn y; (n, k) and (n,). Few groups of like examples bear few leaves."""
     data = lightgbm.Dataset(table, y, params={"verbose": -1, "max_bin": _BINS})
-    settings = _settings(len(y), groups)
-    booster = lightgbm.train(settings, data, num_boost_round=rounds or _ROUNDS)
-    return Trees(booster.model_to_string())
-
-
-def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
-    """Fit trees with LightGBM's own settings, which predictions are compared with.
-
-    Args:
-        table: numbers and codes of categories; (n, k).
-        y: what is learned; (n,).
-        categories: the columns with codes.
-    """
-    settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
-    data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
-    return Trees(lightgbm.train(settings, data).model_to_string())
-
-
-def _settings(examples: int, groups: int) -> dict[str, object]:
-    """LightGBM's parameters for so many examples: its defaults ruin fits of a few hundred."""
-    return {
+    settings = {  # LightGBM's defaults ruin fits of a few hundred examples
         "objective": "regression_l1",
         "learning_rate": 0.15,
         "num_leaves": int(np.clip(groups // 20, 4, 63)),
-        "min_data_in_leaf": int(np.clip(examples // 100, 3, 10)),
+        "min_data_in_leaf": int(np.clip(len(y) // 100, 3, 10)),
         "lambda_l2": 1.0,
         "feature_fraction": 0.5,
         "bagging_fraction": 0.8,
@@ -128,6 +93,15 @@ def _settings(examples: int, groups: int) -> dict[str, object]:
         "force_row_wise": True,
         "verbose": -1,
     }
+    booster = lightgbm.train(settings, data, num_boost_round=rounds or _ROUNDS)
+    return Trees(booster.model_to_string())
+
+
+def fit_plain_trees(table: ValueTable, y: Values, categories: Sequence[int]) -> Trees:
+    """Trees with LightGBM's own settings, to compare with; `categories` are columns with codes."""
+    settings = {"num_threads": _THREADS, "seed": 0, "deterministic": True, "verbose": -1}
+    data = lightgbm.Dataset(table, y, categorical_feature=[*categories], params={"verbose": -1})
+    return Trees(lightgbm.train(settings, data).model_to_string())
 
 
 @dataclass(frozen=True)
@@ -135,7 +109,6 @@ class TreeColumns:
     """The columns of a predictor's trees."""
 
     words: tuple[str, ...]
-    """The words of models' names that have a column."""
 
     def names(self, novelty: Novelty) -> tuple[str, ...]:
         effects = (f"effect of {name}" for name in GROUPS[effect_set(novelty)])
@@ -145,30 +118,21 @@ class TreeColumns:
     def table(
         self, placements: Sequence[Placement], expected: ExpectedValues, novelty: Novelty
     ) -> ValueTable:
-        """The columns at each placement; (n, k).
+        """The columns at each placement, with what the novelty's effects expect there; (n, k).
 
         On a device that nobody measured they tell nothing of the device: trees would answer as if
         it were the one that is most like it.
-
-        Args:
-            placements: the placements, (n,).
-            expected: what the novelty's effects expect there.
-            novelty: what a question does not know.
         """
-        columns = [features(placements), self._words(placements), expected.contributions]
-        return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
-
-    def _words(self, placements: Sequence[Placement]) -> ValueTable:
-        """1 where the name of a placement's model has a word, else 0; (n, words)."""
         numbers: dict[str, int] = {}
         same = [numbers.setdefault(one.model, len(numbers)) for one in placements]
         held = [{*words_of(model)} for model in numbers]
-        table = [[word in of for word in self.words] for of in held]
-        return np.array(table, dtype=np.float64).reshape(len(held), -1)[same]
+        has_word = np.array([[word in of for word in self.words] for of in held], dtype=np.float64)
+        words = has_word.reshape(len(held), -1)[same]
+        columns = [features(placements), words, expected.contributions]
+        return np.hstack(columns if novelty == "device" else [*columns, expected.base[:, None]])
 
 
 def tree_columns_of(placements: Sequence[Placement]) -> TreeColumns:
-    """The columns for examples at these placements."""
     models = {placement.model for placement in placements}
     counts = Counter(word for model in models for word in words_of(model))
     common = [word for word, count in sorted(counts.items()) if count >= _LEAST_MODELS]

@@ -1,6 +1,4 @@
-"""Trials: predictions of examples that the predictor did not know, with their errors and those
-of baselines.
-"""
+"""Trials: predictions of examples that the predictor did not know, with errors and baselines."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,8 +8,7 @@ from analysis.predict.baselines import PREDICTION_BASELINES
 from analysis.predict.examples.placements import Example, Target
 from analysis.predict.folds import folds_of
 from analysis.predict.novelty import Novelty, seen_in, trained_for
-from analysis.predict.predictor import Prediction
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from analysis.statistics.arrays import np
 
 NEAR = 0.10
@@ -24,11 +21,8 @@ class Accuracy:
 
     questions: int
     mape: float
-    """The mean of absolute relative errors."""
     median_ape: float
-    """Their median."""
     within_tenth: float
-    """The share of predictions that are off by 10 % at most."""
     bias: float
     """The median of relative errors with their signs: above 0 where predictions are too high."""
 
@@ -39,18 +33,12 @@ class IntervalQuality:
 
     questions: int
     coverage: float
-    """The share of intervals that hold what was measured."""
     half_width: float
     """The median of √(high / low): 1.2 for an interval from a sixth less to a fifth more."""
 
 
 def accuracy_of(measured: Sequence[float], predicted: Sequence[float]) -> Accuracy | None:
-    """The errors of predictions; None if there are none.
-
-    Args:
-        measured: what was measured, above 0; (n,).
-        predicted: what was predicted of each, in the same unit; (n,).
-    """
+    """The errors of predictions of measured values, (n,) and (n,); None if there are none."""
     if not measured:
         return None
     errors = np.asarray(predicted) / np.asarray(measured) - 1
@@ -67,13 +55,7 @@ def accuracy_of(measured: Sequence[float], predicted: Sequence[float]) -> Accura
 def interval_quality(
     measured: Sequence[float], lows: Sequence[float], highs: Sequence[float]
 ) -> IntervalQuality | None:
-    """The quality of intervals; None if there are none.
-
-    Args:
-        measured: what was measured, above 0; (n,).
-        lows: the lower ends, above 0; (n,).
-        highs: the upper ends; (n,).
-    """
+    """The quality of the intervals of measured values, (n,) each; None if there are none."""
     if not measured:
         return None
     values, low, high = map(np.asarray, (measured, lows, highs))
@@ -91,7 +73,6 @@ class AnsweredQuestion:
     example: Example
     prediction: Prediction
     baselines: Mapping[str, float]
-    """By baseline, in the target's unit."""
 
 
 @dataclass(frozen=True)
@@ -100,26 +81,21 @@ class PredictionTrial:
 
     answered: tuple[AnsweredQuestion, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
-    """By reason, the questions that were refused."""
 
     @property
     def refusals(self) -> int:
-        """Questions that were refused."""
         return sum(self.refused.values())
 
     @property
     def marked(self) -> int:
-        """Answers that are marked as extrapolations."""
         return sum(one.prediction.extrapolates for one in self.answered)
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """The predictions' errors; None without any."""
         return accuracy_of(self._measured, [one.prediction.value for one in self.answered])
 
     @property
     def intervals(self) -> IntervalQuality | None:
-        """The quality of their intervals; None without any."""
         lows = [one.prediction.low for one in self.answered]
         return interval_quality(
             self._measured, lows, [one.prediction.high for one in self.answered]
@@ -127,7 +103,6 @@ class PredictionTrial:
 
     @property
     def baselines(self) -> dict[str, Accuracy]:
-        """The errors of each baseline on the same questions."""
         known = {
             name: accuracy_of(self._measured, [one.baselines[name] for one in self.answered])
             for name in (self.answered[0].baselines if self.answered else ())
@@ -136,11 +111,9 @@ class PredictionTrial:
 
     @property
     def best_baseline(self) -> tuple[str, Accuracy]:
-        """The baseline that is nearest, of a trial with answers."""
         return min(self.baselines.items(), key=lambda one: one[1].mape)
 
     def part(self, keep: Callable[[AnsweredQuestion], bool]) -> "PredictionTrial":
-        """The answered questions that are kept."""
         return PredictionTrial(tuple(filter(keep, self.answered)))
 
     @property
@@ -151,11 +124,10 @@ class PredictionTrial:
 def run_trial(
     target: Target, examples: Sequence[Example], hidden: Sequence[Example]
 ) -> PredictionTrial:
-    """Predict hidden examples from others, of which baselines learn too.
+    """Predict hidden examples from others, of which baselines learn too; empty of too few.
 
     It trains for the novelties of the questions alone. Where one of them cannot be calibrated,
-    answers come from a wider one: then all are trained. Where examples are too few the trial is
-    empty.
+    answers come from a wider one: then all are trained.
     """
     seen = seen_in(example.placement for example in examples)
     kinds = trained_for({seen.novelty(example.placement) for example in hidden})
@@ -171,7 +143,17 @@ def run_trial(
         for example, answer in zip(hidden, answers, strict=True)
         if isinstance(answer, Prediction)
     ]
-    return PredictionTrial(_answered(target, examples, pairs), refused)
+    questions = [example.placement for example, _ in pairs]
+    baselines = {
+        name: baseline(target, examples, questions).tolist()
+        for name, baseline in PREDICTION_BASELINES.items()
+        if pairs
+    }
+    answered = [
+        AnsweredQuestion(*pair, {name: values[row] for name, values in baselines.items()})
+        for row, pair in enumerate(pairs)
+    ]
+    return PredictionTrial(tuple(answered), refused)
 
 
 @dataclass(frozen=True)
@@ -181,7 +163,6 @@ class NoveltyTrial:
     novelty: Novelty
     trial: PredictionTrial
     groups: int
-    """The number of groups that were hidden, such as models or devices."""
     folds: tuple[int, int]
     """The number of folds that were hidden, and of all that there are."""
 
@@ -207,19 +188,3 @@ def joined(trials: Iterable[PredictionTrial]) -> PredictionTrial:
     for part in parts:
         refused.update(part.refused)
     return PredictionTrial(tuple(one for part in parts for one in part.answered), refused)
-
-
-def _answered(
-    target: Target, examples: Sequence[Example], pairs: Sequence[tuple[Example, Prediction]]
-) -> tuple[AnsweredQuestion, ...]:
-    if not pairs:
-        return ()
-    placements = [example.placement for example, _ in pairs]
-    by_name = {
-        name: baseline(target, examples, placements).tolist()
-        for name, baseline in PREDICTION_BASELINES.items()
-    }
-    return tuple(
-        AnsweredQuestion(example, prediction, {name: by_name[name][row] for name in by_name})
-        for row, (example, prediction) in enumerate(pairs)
-    )

@@ -1,12 +1,15 @@
 """Candidates: cells on machines, of which one is to be chosen, and why others are left out."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from analysis.results.metrics import METRICS
 from analysis.results.series import ASKED_THREADS
+from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
+from runner.contract.record.verdict import Grade
 
 CHOSEN_AXES: tuple[AxisName, ...] = (
     *("backend", "runtime", "precision", "batch_size"),
@@ -27,7 +30,6 @@ ObjectionKind: TypeAlias = Literal[
     "not_known",
     "smaller",
 ]
-"""The kind of a reason against a candidate."""
 OBJECTIONS: Mapping[ObjectionKind, str] = {
     "wrong": "outputs or device not right, as measured",
     "failed": "failed, as measured",
@@ -54,11 +56,8 @@ class CandidateMachine:
     key: str
     """The id of the machine with its device; the device's name where nobody knows one."""
     name: str
-    """The device's name."""
     backends: tuple[str, ...]
-    """The backends that were measured on it."""
     hosts: frozenset[str] = frozenset()
-    """The ids and names of hosts with this key."""
     hostname: str | None = None
     """One of these names."""
 
@@ -86,10 +85,7 @@ def key_of_cell(cell: Cell) -> CellKey:
 
 
 def key_of_facts(facts: Mapping[str, Any]) -> CellKey:
-    """The same of a result, from its columns; `asked_threads` holds those that its cell names.
-
-    Imported files that tell neither mode nor scenario mean forward passes, one after the other.
-    """
+    """The same of a result; imported files without mode or scenario mean plain forward passes."""
     names = (ASKED_THREADS if name == "threads" else name for name in AXIS_NAMES)
     return tuple(facts[name] or _UNSAID.get(name) for name in names)
 
@@ -103,3 +99,118 @@ def path_of(candidate: Candidate) -> tuple[str, str, str, str]:
     """Everything that is chosen but for the batch: machine, backend, runtime and precision."""
     cell = candidate.cell
     return (candidate.machine.key, cell.backend, cell.runtime, cell.precision)
+
+
+Basis: TypeAlias = Literal["measured", "predicted"]
+WORST_GRADE: Grade = "D"
+MILLION = 1_000_000
+_SECONDS_PER_HOUR = 3600
+COST = "cost"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a candidate, in customary units, with its interval."""
+
+    value: float
+    """Above 0."""
+    interval: Estimate | None
+    """The value with its interval: at 95 % where it was measured, at 90 % where it is predicted;
+    None where nothing tells one, as of memory that was measured."""
+    basis: Basis
+    grade: Grade | None = None
+    """The grade of what was measured; None of what is predicted."""
+    marks: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    """Parts of the question outside of what was measured; empty where the interval holds."""
+    scope: str | None = None
+    """The scope of joules, or that it is unknown; None of other numbers."""
+
+    @property
+    def is_measured(self) -> bool:
+        return self.basis == "measured"
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval, or the value where there is none."""
+        return self.interval.high if self.interval else self.value
+
+    @property
+    def times(self) -> Estimate | None:
+        alone = Estimate(self.value, self.value, self.value) if self.is_measured else None
+        return self.interval or alone
+
+    def changed(self, change: Callable[[float], float]) -> "Figure":
+        """The figure of what follows from this one, be it growing or falling with it."""
+        interval = None
+        if self.interval:
+            ends = sorted(map(change, (self.interval.low, self.interval.high)))
+            interval = Estimate(change(self.interval.value), *ends)
+        return replace(self, value=change(self.value), interval=interval)
+
+
+def told_apart(one: Figure, other: Figure) -> bool | None:
+    """True if two figures differ by more than what is not known of them; None if nothing tells.
+
+    Beside a prediction the interval of their ratio must leave out 1. An extrapolation differs from
+    nothing, and so does a measurement of grade D.
+    """
+    if one.outside or other.outside:
+        return False
+    if one.is_measured and other.is_measured and not (one.interval and other.interval):
+        return None
+    first, second = one.times, other.times
+    if first is None or second is None:
+        return False
+    ratio = first.over(second)
+    grades = [figure.grade or WORST_GRADE for figure in (one, other) if figure.is_measured]
+    if len(grades) == 2:
+        return shows_difference(ratio, max(grades))
+    measured = one if one.is_measured else other
+    if measured.is_measured and measured.interval and grades[0] not in PROMISES:
+        return False
+    return not ratio.low <= 1 <= ratio.high
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A number that candidates are ranked by."""
+
+    name: str
+    metric: str
+    """The metric of results, and the target of predictors, that it follows from."""
+    label: str
+    unit: str
+    scale: float
+    """The metric's customary unit by the base unit of predictions."""
+    best: str
+    more_is_better: bool = False
+
+
+def _of_metric(name: str, scale: float, best: str) -> Objective:
+    metric = METRICS[name]
+    return Objective(name, name, metric.label, metric.unit, scale, best, metric.more_is_better)
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    objective.name: objective
+    for objective in (
+        _of_metric("latency", 1e3, "fastest"),
+        _of_metric("throughput", 1.0, "highest throughput"),
+        _of_metric("memory", 1e-6, "least memory"),
+        _of_metric("energy", 1.0, "least energy"),
+        Objective(COST, "throughput", "cost", "", 1.0, "cheapest"),
+    )
+}
+"""By name. A cost follows from throughput and a price per hour."""
+
+
+def cost_figure(throughput: Figure, per_hour: float, cell: Cell) -> Figure:
+    """The cost of a million samples, or new tokens, by samples per second and a price per hour."""
+    things = cell.new_tokens or 1
+    return throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)
+
+
+def cost_unit(currency: str, cell: Cell) -> str:
+    """The unit of costs, e.g. `EUR per million samples`."""
+    return f"{currency} per million {'tokens' if cell.new_tokens else 'samples'}"

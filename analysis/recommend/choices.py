@@ -4,11 +4,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.recommend.candidates import Candidate, CellKey, Objection, path_of, question_of
-from analysis.recommend.figures import Figure, Objective, told_apart
+from analysis.recommend.candidates import (
+    Candidate,
+    CellKey,
+    Figure,
+    Objection,
+    Objective,
+    path_of,
+    question_of,
+    told_apart,
+)
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
-from analysis.results.comparability import UNKNOWN_SCOPE
+from analysis.results.series import UNKNOWN_SCOPE
 from analysis.statistics.ratios import PROMISES
 
 USUAL_CONFIDENCE = 0.9
@@ -21,13 +29,10 @@ class RankedCandidate:
 
     candidate: Candidate
     figure: Figure
-    """The number that it is ranked by."""
     memory: Figure | None = None
     """Megabytes; None where nobody asked, or nobody knows."""
     chance: SloChance | None = None
-    """The chance to keep the service level; None where nobody asked."""
     price: float | None = None
-    """The price of its device for an hour; None where nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,10 @@ class CandidateRanking:
 
     @property
     def machines(self) -> int:
-        """The number of machines that they run on."""
         return len({row.candidate.machine.key for row in self.rows})
 
     @property
     def rows(self) -> tuple[RankedCandidate, ...]:
-        """All of them in their order."""
         return (self.first, *self.equals, *self.others, *self.extrapolated)
 
 
@@ -73,7 +76,9 @@ def rank_candidates(
     if not inside:
         first, *rest = extrapolated
         return CandidateRanking(first, (), (), tuple(rest), is_sure=False)
-    measured_first = sorted(inside, key=lambda one: not _is_graded(one.figure))
+    measured_first = sorted(
+        inside, key=lambda one: not (one.figure.is_measured and one.figure.grade in PROMISES)
+    )
     first = next(one for one in measured_first if not _is_beaten(one, inside))
     apart = {id(one): told_apart(first.figure, one.figure) for one in inside if one is not first}
     equals = [one for one in measured_first if apart.get(id(one)) is False]
@@ -82,11 +87,6 @@ def rank_candidates(
         *(first, tuple(equals), tuple(others), tuple(extrapolated)),
         is_sure=all(apart.values()) and bool(apart),
     )
-
-
-def _is_graded(figure: Figure) -> bool:
-    """True if it was measured well enough to show a difference."""
-    return figure.is_measured and figure.grade in PROMISES
 
 
 def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool:
@@ -106,9 +106,7 @@ class Requirements:
     objective: Objective
     level: ServiceLevel | None = None
     confidence: float = USUAL_CONFIDENCE
-    """The least chance to keep that level."""
     memory_bytes: int | None = None
-    """The most memory that a choice may use."""
     largest_batch: bool = False
     """True if of each path only the largest batch that fits is of interest."""
 
@@ -127,14 +125,12 @@ class Choice:
 
     question: CellKey
     ranking: CandidateRanking | None
-    """None where nothing is left to choose."""
     left_out: tuple[LeftOutCandidate, ...]
 
 
 def choose_each(
     candidates: Iterable[RankedCandidate | LeftOutCandidate], requirements: Requirements
 ) -> tuple[Choice, ...]:
-    """A choice for each question that the candidates answer, in their order."""
     by_question: dict[CellKey, list[RankedCandidate | LeftOutCandidate]] = {}
     for one in candidates:
         by_question.setdefault(question_of(one.candidate.cell), []).append(one)
@@ -149,51 +145,33 @@ def _choice(
     ranked = [one for one in candidates if isinstance(one, RankedCandidate)]
     left_out = [one for one in candidates if isinstance(one, LeftOutCandidate)]
     if requirements.largest_batch:
-        ranked, smaller = _of_largest_batch(ranked)
-        left_out += smaller
-    ranked, of_other_scopes = _of_one_scope(ranked)
-    ranking = rank_candidates(ranked, more_is_better=requirements.objective.more_is_better)
-    return Choice(question, ranking, (*left_out, *of_other_scopes))
-
-
-def _of_largest_batch(
-    candidates: Sequence[RankedCandidate],
-) -> tuple[list[RankedCandidate], list[LeftOutCandidate]]:
-    """The candidates with the largest batch of each path, and the others."""
-    largest: dict[tuple[str, ...], int] = {}
-    for one in candidates:
-        path = path_of(one.candidate)
-        largest[path] = max(largest.get(path, 0), one.candidate.cell.batch_size)
-    kept, smaller = list[RankedCandidate](), list[LeftOutCandidate]()
-    for one in candidates:
-        batch = largest[path_of(one.candidate)]
-        if one.candidate.cell.batch_size == batch:
-            kept.append(one)
-        else:
-            reason = Objection("smaller", f"batch {batch} fits too")
-            smaller.append(LeftOutCandidate(one.candidate, reason))
-    return kept, smaller
-
-
-def _of_one_scope(
-    candidates: Sequence[RankedCandidate],
-) -> tuple[list[RankedCandidate], list[LeftOutCandidate]]:
-    """The candidates whose joules hold what those of most of them do, and the others."""
-    counts = Counter(one.figure.scope for one in candidates)
+        largest: dict[tuple[str, ...], int] = {}
+        for one in ranked:
+            path = path_of(one.candidate)
+            largest[path] = max(largest.get(path, 0), one.candidate.cell.batch_size)
+        every, ranked = ranked, []
+        for one in every:
+            batch = largest[path_of(one.candidate)]
+            if one.candidate.cell.batch_size == batch:
+                ranked.append(one)
+            else:
+                reason = Objection("smaller", f"batch {batch} fits too")
+                left_out.append(LeftOutCandidate(one.candidate, reason))
+    # Joules of most candidates hold the same; those of another scope are not compared with them.
+    counts = Counter(one.figure.scope for one in ranked)
     usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
-    return [one for one in candidates if one.figure.scope == usual], [
-        LeftOutCandidate(
-            one.candidate, Objection("other_scope", f"joules of {one.figure.scope}, not {usual}")
-        )
-        for one in candidates
-        if one.figure.scope != usual
-    ]
+    for one in ranked:
+        if (scope := one.figure.scope) != usual:
+            reason = Objection("other_scope", f"joules of {scope}, not {usual}")
+            left_out.append(LeftOutCandidate(one.candidate, reason))
+    alike = [one for one in ranked if one.figure.scope == usual]
+    ranking = rank_candidates(alike, more_is_better=requirements.objective.more_is_better)
+    return Choice(question, ranking, tuple(left_out))
 
 
 def objection_by_level(
     level: ServiceLevel, chance: SloChance, confidence: float
 ) -> Objection | None:
-    """The objection to a candidate with this chance to keep a level; None where it is enough."""
     if chance.share is None:
         return Objection("slo_unknown", chance.basis)
     if chance.share >= confidence:

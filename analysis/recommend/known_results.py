@@ -1,24 +1,28 @@
-"""Known results of candidates: machines, figures, verdicts, durations and memory, by SQL."""
+"""Known results of candidates and of the machine that would measure, by SQL."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.compare.intervals import with_intervals
-from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values
+from analysis.compare.values import ASKED_THREADS_COLUMN, MetricValue, metric_values, with_intervals
 from analysis.compatibility.verdicts import verdict_sql
-from analysis.recommend.candidates import CandidateMachine, CellKey, Objection, key_of_facts
-from analysis.recommend.figures import Figure
+from analysis.predict.examples.machines import DEVICE_KINDS
+from analysis.predict.examples.placements import Counts, Device, Placement, cell_placement
+from analysis.predict.examples.work import cell_of, counts_of_cell
+from analysis.recommend.candidates import CandidateMachine, CellKey, Figure, Objection, key_of_facts
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
 from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
-from analysis.results.comparability import SCOPE
 from analysis.results.metrics import METRICS
-from analysis.results.selection import Selection
+from analysis.results.selection import IS_OURS, OF_A_DEVICE, Selection
+from analysis.results.series import SCOPE
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec
 
 _MACHINE = "coalesce(r.hardware_id, r.hardware)"
 _HOST = "coalesce(r.host, r.hostname)"
@@ -48,7 +52,6 @@ PlacedCell = tuple[CellKey, str]
 
 
 def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMachine, ...]:
-    """The machines with results, those with most of them first."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS key, any_value(r.hardware) AS name, count(*) AS results,
             list(DISTINCT r.backend ORDER BY r.backend) AS backends,
@@ -76,7 +79,11 @@ def measured_values(
     """The value of each cell on each machine: our own, not of grade D, and the newest."""
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
-    for value in sorted(values, key=_worth):
+
+    def worth(value: MetricValue) -> tuple[bool, bool, str]:
+        return not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or "")
+
+    for value in sorted(values, key=worth):
         if value.facts["scenario"] in (None, "single_stream"):
             chosen[key_of_facts(value.facts), machine_key_of(value.facts)] = value
     completed = with_intervals(source, chosen.values(), METRICS[metric])
@@ -84,12 +91,7 @@ def measured_values(
     return {key: by_result[str(value.facts["result_id"])] for key, value in chosen.items()}
 
 
-def _worth(value: MetricValue) -> tuple[bool, bool, str]:
-    return (not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or ""))
-
-
 def machine_key_of(facts: Mapping[str, Any]) -> str:
-    """The key of the machine of a result."""
     return str(facts["hardware_id"] or facts["hardware"])
 
 
@@ -101,7 +103,6 @@ def measured_figure(value: MetricValue) -> Figure:
 
 
 def energy_scopes(source: ArrowSource, selection: Selection) -> dict[str, str]:
-    """The scope of joules by machine, of the newest result that tells it."""
     rows = source.arrow(f"""
         SELECT {_MACHINE} AS machine, arg_max(r.{SCOPE}, (r.measured_at, r.result_id)) AS scope
         FROM {selection.relation} r
@@ -118,17 +119,14 @@ class KnownVerdicts:
     objections: Mapping[tuple[CellKey, str], Objection]
     """By cell and machine, or host where the record names no device."""
     ran_out: Mapping[str, Sequence[MemoryResult]]
-    """By machine or host."""
 
     def objection(self, key: CellKey, machine: CandidateMachine) -> Objection | None:
-        """The objection to a cell on a machine; None without one."""
         for name in (machine.key, *sorted(machine.hosts)):
             if objection := self.objections.get((key, name)):
                 return objection
         return None
 
     def out_of_memory(self, machine: CandidateMachine) -> list[MemoryResult]:
-        """The cells that ran out of memory on a machine."""
         names = (machine.key, *sorted(machine.hosts))
         return [result for name in names for result in self.ran_out.get(name, ())]
 
@@ -153,7 +151,10 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
     for row in rows:
         cell = _cell(row)
         if row["verdict"] == _OUT and cell is not None:
-            limit = _limit_of(row["job"])
+            limit = None
+            with suppress(ValueError, AttributeError):
+                limit = json.loads(row["job"] or "{}").get("limits", {}).get("memory_bytes")
+            limit = limit if isinstance(limit, int) else None
             ran_out[row["where_"]].append(
                 MemoryResult(cell, None, True, limit, bool(row["foreseen"]))
             )
@@ -164,25 +165,11 @@ def known_verdicts(source: ArrowSource, selection: Selection) -> KnownVerdicts:
     return KnownVerdicts(objections, ran_out)
 
 
-def _cell(row: Mapping[str, Any]) -> Cell | None:
-    values = dict(zip(AXIS_NAMES, key_of_facts(row), strict=True))
-    try:
-        return Cell.model_validate(values)
-    except ValueError:
-        return None
-
-
-def _limit_of(job: str | None) -> int | None:
-    """The memory limit of a job; None where it had none, or nobody kept it."""
-    try:
-        limit = json.loads(job or "{}").get("limits", {}).get("memory_bytes")
-    except (ValueError, AttributeError):
-        return None
-    return limit if isinstance(limit, int) else None
+def _cell(facts: Mapping[str, Any]) -> Cell | None:
+    return cell_of(dict(zip(AXIS_NAMES, key_of_facts(facts), strict=True)))
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
-    """The memory of every selected result of a cell, by machine."""
     results: dict[str, list[MemoryResult]] = defaultdict(list)
     for value in metric_values(source, selection, METRICS["memory"]):
         facts = value.facts
@@ -195,7 +182,6 @@ def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[
 def measured_durations(
     source: ArrowSource, values: Iterable[MetricValue], level: ServiceLevel
 ) -> dict[str, MeasuredDurations]:
-    """The raw durations behind results, by their ids."""
     ids = ", ".join(text(str(value.facts["result_id"])) for value in values)
     if not ids:
         return {}
@@ -230,3 +216,83 @@ def variations(
         GROUP BY ALL ORDER BY ALL
     """).to_pylist()
     return {(row["machine"], row["backend"], row["runtime"]): row["known"] for row in rows}
+
+
+_UNKNOWN = float("nan")
+_UNCOUNTED = Counts(*[_UNKNOWN] * 5)
+_HERE = "this machine"
+_FINAL = frozenset({"failed", "unsupported", "out_of_memory", "timeout"})
+"""Statuses that another try would have again."""
+
+
+def host_placing(
+    known: Iterable[Placement], hardware_ids: Iterable[str]
+) -> Callable[[Cell, ModelSpec], Placement]:
+    """Places cells on the machine with these ids as its measurements, the newest last, describe it.
+
+    Effects ask what a cell has in common with others and not how fast a device is, so that work
+    that nobody counted and peaks that nobody measured are NaN here.
+    """
+    own = frozenset(hardware_ids)
+    here = [placement for placement in known if placement.device.key in own]
+    devices = {one.backend: one.device for one in here}
+    newest = {one.path: one for one in here}
+
+    def placement(cell: Cell, model: ModelSpec) -> Placement:
+        kind, last = DEVICE_KINDS.get(cell.backend, "cpu"), newest.get((cell.backend, cell.runtime))
+        unknown = Device(f"{_HERE}/{kind}", _HERE, kind, _UNKNOWN, _UNKNOWN, measured=False)
+        counts = None
+        with suppress(Unsupported):
+            counts = counts_of_cell(model, cell)
+        return cell_placement(
+            *(cell, model, devices.get(cell.backend, unknown), counts or _UNCOUNTED),
+            software=last.software if last else "",
+            threads=last.threads if last else None,
+        )
+
+    return placement
+
+
+@dataclass(frozen=True)
+class HostVerdicts:
+    """The verdicts of one machine."""
+
+    measured: frozenset[str] = frozenset()
+    ended: Mapping[str, str] = field(default_factory=dict)
+    """The newest status of each other cell that would end likewise, by id."""
+    without: frozenset[str] = frozenset()
+    """Backends that were wanted and never there."""
+
+    def reason_against(self, cell: Cell) -> str | None:
+        if status := self.ended.get(cell.id):
+            return f"that ended as {status} here before"
+        if cell.backend in self.without:
+            return f"of backend {cell.backend}, which was not available here"
+        return None
+
+
+def host_verdicts(source: ArrowSource, host: str) -> HostVerdicts:
+    rows = source.arrow(f"""
+        SELECT cell_id, backend,
+            bool_or(status = 'ok' AND latency_median_ms IS NOT NULL) AS measured,
+            arg_max(status, (measured_at, result_id)) AS status
+        FROM benchmark_performance_all r
+        WHERE host = {text(host)} AND {IS_OURS} AND {OF_A_DEVICE}
+        GROUP BY cell_id, backend ORDER BY cell_id
+    """).to_pylist()
+    there = {row["backend"] for row in rows if row["status"] != "unavailable"}
+    others = [row for row in rows if not row["measured"]]
+    return HostVerdicts(
+        measured=frozenset(row["cell_id"] for row in rows if row["measured"]),
+        ended={row["cell_id"]: row["status"] for row in others if row["status"] in _FINAL},
+        without=frozenset(row["backend"] for row in others) - there,
+    )
+
+
+def hardware_of_host(source: ArrowSource, host: str) -> frozenset[str]:
+    """The ids of the machine with each of its devices that was measured."""
+    table = source.arrow(f"""
+        SELECT DISTINCT hardware_id FROM benchmark_performance
+        WHERE host = {text(host)} AND hardware_id IS NOT NULL ORDER BY hardware_id
+    """)
+    return frozenset(table["hardware_id"].to_pylist())

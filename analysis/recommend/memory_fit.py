@@ -7,8 +7,7 @@ larger cell on the same path, and what fitted of every smaller one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.recommend.candidates import Objection
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure, Objection
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 
@@ -49,10 +48,7 @@ def is_at_least(one: Cell, other: Cell) -> bool:
 
 
 def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None) -> str | None:
-    """The measured lack of memory that speaks against a cell; None without one.
-
-    A job that ran out under a limit says nothing about a higher one.
-    """
+    """The measured lack of memory that speaks against a cell; None without one."""
     for result in results:
         if not (result.ran_out and is_at_least(cell, result.cell)):
             continue
@@ -69,46 +65,28 @@ def ran_out(cell: Cell, results: Iterable[MemoryResult], limit_bytes: int | None
 def objection_by_memory(
     cell: Cell, limit_bytes: int | None, results: Sequence[MemoryResult], predicted: Figure | None
 ) -> Objection | None:
-    """The objection to a cell under a limit; None if it fits with 95 % or was measured to fit.
-
-    Without a limit only what ran out of memory speaks against it.
-
-    Args:
-        cell: the cell.
-        limit_bytes: what it may use; None for no limit.
-        results: what was measured of the same model on the same machine.
-        predicted: its memory in megabytes, where nobody measured it.
-    """
+    """The objection to a cell; None if it fits with 95 %, was measured to fit, or has no limit."""
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
-    return _objection_under(cell, limit_bytes, results, predicted) if limit_bytes else None
-
-
-def _objection_under(
-    cell: Cell, limit_bytes: int, results: Sequence[MemoryResult], predicted: Figure | None
-) -> Objection | None:
-    known = [one for one in results if one.peak_bytes]
-    if own := [one.peak_bytes for one in known if one.cell == cell]:
-        return _too_much(max(filter(None, own)), limit_bytes, "took")
-    larger = [one.peak_bytes for one in known if is_at_least(one.cell, cell)]
-    if any(peak and peak <= limit_bytes for peak in larger):
+    if not limit_bytes:
         return None
-    smaller = [one for one in known if is_at_least(cell, one.cell)]
-    highest = max(smaller, key=lambda one: one.peak_bytes or 0, default=None)
-    if highest and highest.peak_bytes and highest.peak_bytes > limit_bytes:
-        return _too_much(highest.peak_bytes, limit_bytes, f"took at {highest.cell.shape}")
-    bounds = [one for one in (grown_bytes(cell, known), _predicted_bytes(predicted)) if one]
-    if bounds:
-        return _too_much(min(bounds), limit_bytes, "may take up to")
-    reason = predicted.outside[0] if predicted else "nothing tells its memory"
-    return Objection("fit_unknown", reason)
-
-
-def _predicted_bytes(predicted: Figure | None) -> float | None:
-    """The upper end of a prediction; None of an extrapolation, or where there is none."""
-    if predicted is None or predicted.outside:
+    known = [(one.cell, one.peak_bytes) for one in results if one.peak_bytes]
+    if own := [peak for other, peak in known if other == cell]:
+        return _too_much(max(own), limit_bytes, "took")
+    if any(peak <= limit_bytes for other, peak in known if is_at_least(other, cell)):
         return None
-    return predicted.high * BYTES_PER_MB
+    smaller = [one for one in known if is_at_least(cell, one[0])]
+    if smaller:
+        largest, peak = max(smaller, key=lambda one: one[1])
+        if peak > limit_bytes:
+            return _too_much(peak, limit_bytes, f"took at {largest.shape}")
+    bounds = [grown_bytes(cell, results)]
+    if predicted and not predicted.outside:
+        bounds.append(predicted.high * BYTES_PER_MB)
+    least = min(filter(None, bounds), default=None)
+    reason = predicted.outside[0] if predicted and not least else "nothing tells its memory"
+    unknown = Objection("fit_unknown", reason)
+    return _too_much(least, limit_bytes, "may take up to") if least else unknown
 
 
 def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:
@@ -142,10 +120,8 @@ def _too_much(need: float, limit: int, verb: str) -> Objection | None:
 
 
 def percentage(share: float) -> str:
-    """A share as people read it, e.g. `12 %`."""
     return f"{100 * share:.0f} %"
 
 
 def memory_words(size: float) -> str:
-    """Bytes as people read them, in powers of 1000 as tables of results have them."""
     return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"

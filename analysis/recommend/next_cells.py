@@ -1,12 +1,9 @@
 """The cells whose measurement would narrow the predictions of all others most.
 
-Measuring a cell lowers the variance of the effects at every cell that is like it, by a closed form
-that depends on no measured value (MacKay 1992, "Information-based objective functions for active
-data selection", Neural Computation 4; there is more in docs/decisions/0032): with the covariance C
-of `remaining_covariance`, cell j takes C[i,j]² / (C[j,j] + 1) from the variance of cell i. The cell
-that takes most from the sum over all of them comes first, then the one that takes most of what that
-one leaves, and so on, which spreads them: Krause, Singh and Guestrin (2008), "Near-optimal sensor
-placements in Gaussian processes", Journal of Machine Learning Research 9.
+With the covariance C of `remaining_covariance`, measuring cell j takes C[i,j]² / (C[j,j] + 1) from
+the variance of cell i (MacKay 1992, Neural Computation 4; docs/decisions/0032). The cell that takes
+most from all comes first, then the one that takes most of what that leaves (Krause, Singh and
+Guestrin 2008, JMLR 9).
 """
 
 from collections import Counter
@@ -20,7 +17,6 @@ from analysis.statistics.arrays import Values, ValueTable, np
 
 if TYPE_CHECKING:
     from analysis.statistics.solvers import sparse
-
 
 MOST_KNOWN = 2_000
 """Measured placements that count: the most closely related ones where there are more."""
@@ -93,7 +89,6 @@ class NextCell:
     """A cell whose measurement is proposed."""
 
     index: int
-    """Its number among the candidates."""
     interval_share: float | None
     """The mean interval of the cells that stay without a measurement, once this one and those
     before it are measured, by the mean interval now; None if no cell stays."""
@@ -117,14 +112,10 @@ def propose_cells(
 ) -> list[NextCell]:
     """The candidates whose measurement would narrow the intervals of the others most.
 
-    Args:
-        candidates: what can be measured and was not; `MOST_WEIGHED` at most.
-        known: what was measured, repeats included; where nothing was, the answer fills the space.
-        limit: the number of cells, at most.
-        seconds: what measuring each takes, if the narrowing counts by the second.
-        half_widths: half the interval of each one's prediction as a logarithm, for the shares
-            alone; without them all are as wide as effects say. To prefer cells with wide intervals
-            helps less: see docs/decisions/0032.
+    At most `MOST_WEIGHED` of them. Known ones come with repeats; without any the answer fills the
+    space. With `seconds` the narrowing counts by the second. `half_widths`, half of each interval
+    as a logarithm, count for the shares alone: to prefer wide intervals helps less
+    (docs/decisions/0032).
     """
     count = len(candidates)
     covariance = remaining_covariance(candidates, known)

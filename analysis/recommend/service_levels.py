@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import NormalDist, fmean, median
 
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure
 from runner.contract.errors import UsageError, closest
 
 FRACTIONS: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
@@ -36,16 +36,13 @@ class ServiceLevel:
 
     @property
     def fraction(self) -> float:
-        """The percentile as a share."""
         return FRACTIONS[self.percentile]
 
     @property
     def column(self) -> str:
-        """The percentile in the names of columns, e.g. `p999`."""
         return self.percentile.replace(".", "")
 
     def __str__(self) -> str:
-        """As people write it: `p95 < 50 ms`."""
         return f"{self.percentile} < {self.limit_s * 1e3:g} ms"
 
 
@@ -58,15 +55,10 @@ class SloChance:
     basis: str
     """The evidence that it rests on, or the reason why it is not known."""
     percentile_s: float | None = None
-    """The percentile as far as it is known."""
 
 
 def parse_service_level(words: str) -> ServiceLevel:
-    """The service level in words such as `p95<50ms` or `p99.9 < 0.2s`.
-
-    Raises:
-        UsageError: they are none; the message names what is wrong with them.
-    """
+    """The service level in words such as `p95<50ms` or `p99.9 < 0.2s`."""
     match = _FORM.fullmatch(words)
     if match is None:
         raise UsageError(f"--slo: {words!r} is no percentile with its limit", hint=_EXAMPLE)
@@ -82,17 +74,13 @@ def parse_service_level(words: str) -> ServiceLevel:
     if unit not in _SECONDS:
         lack = f"{unit!r} is no unit of time" if unit else "the limit has no unit"
         raise UsageError(f"--slo {words}: {lack}", hint=f"units are s, ms and us; {_EXAMPLE}")
-    limit_s = _number(number) * _SECONDS[unit]
+    try:
+        limit_s = float(number) * _SECONDS[unit]
+    except ValueError:
+        limit_s = 0.0
     if not 0 < limit_s < math.inf:
         raise UsageError(f"--slo {words}: {number!r} is no number above 0", hint=_EXAMPLE)
     return ServiceLevel(percentile, limit_s)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
 
 
 @dataclass(frozen=True)
@@ -108,18 +96,15 @@ class MeasuredDurations:
     percentile_s: float | None
     """The percentile as the record has it; None where its samples do not support it."""
     needed: int | None
-    """Independent iterations that support the percentile."""
 
 
 def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloChance:
     """The share of resamples of raw durations whose percentile keeps the limit.
 
-    Launches are drawn with replacement, and blocks of neighbouring durations within each: the
-    moving-blocks bootstrap of Künsch, "The jackknife and the bootstrap for general stationary
-    observations", Annals of Statistics 17 (1989), within the cluster bootstrap of Davison and
-    Hinkley, "Bootstrap Methods and their Application" (1997), section 3.8. Blocks are as long as
-    durations depend on each other. One launch alone says nothing about other processes: its
-    durations are scaled by the spread that the host is known to have between them.
+    Launches are drawn with replacement (the cluster bootstrap of Davison and Hinkley 1997, section
+    3.8), and in each blocks of neighbouring durations, as long as these depend on each other
+    (Künsch 1989). One launch says nothing of other processes: its durations are scaled by the
+    host's known spread.
     """
     count = sum(map(len, durations.launches))
     if durations.percentile_s is None or not count:
@@ -128,27 +113,25 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
         basis = f"{level.percentile} takes {needed} independent iterations, {held}"
         return SloChance(None, basis)
     chance = random.Random(0)  # noqa: S311 - a resample, not a secret
-    factors = _process_factors(durations)
+    factors = [1.0]  # times of fresh processes by that of the measured one, equally likely
+    if len(durations.launches) == 1 and durations.process_spread:
+        normal = NormalDist(0, durations.process_spread)
+        factors = [math.exp(normal.inv_cdf((i + 0.5) / _PROCESSES)) for i in range(_PROCESSES)]
     kept = 0
     per_factor = _RESAMPLES // len(factors)
     for factor in factors:
         limit_ns = level.limit_s * 1e9 / factor
-        launches = [_Launch.of(launch, limit_ns) for launch in durations.launches if launch]
-        if not any(launch.beyond for launch in launches):
+        launches = [_launch(launch, limit_ns) for launch in durations.launches if launch]
+        if not any(launch.sums[launch.size] for launch in launches):
             kept += per_factor
             continue
-        blocks = _block_length(durations.effective, count, len(launches))
+        # Blocks are as long as durations depend, and so few that resampling is quick.
+        dependent = count / durations.effective if durations.effective else 1.0
+        length = math.ceil(max(dependent, count / _MOST_BLOCKS, 1.0))
+        blocks = min(max(1, count // len(launches)), length)
         kept += sum(_keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor))
     share = kept / (per_factor * len(factors))
     return SloChance(share, f"{count:,} durations", durations.percentile_s)
-
-
-def _process_factors(durations: MeasuredDurations) -> list[float]:
-    """Times of fresh processes by that of the measured one, all equally likely."""
-    if len(durations.launches) > 1 or not durations.process_spread:
-        return [1.0]
-    normal = NormalDist(0, durations.process_spread)
-    return [math.exp(normal.inv_cdf((i + 0.5) / _PROCESSES)) for i in range(_PROCESSES)]
 
 
 @dataclass(frozen=True)
@@ -157,26 +140,13 @@ class _Launch:
     sums: Sequence[int]
     """The number of durations beyond the limit among the first ones, twice round."""
 
-    @classmethod
-    def of(cls, durations: Sequence[int], limit_ns: float) -> "_Launch":
-        beyond = [duration > limit_ns for duration in durations]
-        return cls(len(beyond), [0, *accumulate(beyond + beyond)])
 
-    @property
-    def beyond(self) -> int:
-        return self.sums[self.size]
-
-
-def _block_length(effective: float | None, count: int, launches: int) -> int:
-    """The length of blocks: as long as durations depend, and few enough of them to be quick."""
-    dependent = count / effective if effective else 1.0
-    quick = count / _MOST_BLOCKS
-    longest = max(1, count // launches)
-    return min(longest, math.ceil(max(dependent, quick, 1.0)))
+def _launch(durations: Sequence[int], limit_ns: float) -> _Launch:
+    beyond = [duration > limit_ns for duration in durations]
+    return _Launch(len(beyond), [0, *accumulate(beyond + beyond)])
 
 
 def _keeps(launches: Sequence[_Launch], block: int, fraction: float, chance: random.Random) -> bool:
-    """True if the percentile of one resample keeps the limit."""
     beyond = total = 0
     for _ in launches:
         launch = launches[int(chance.random() * len(launches))]
@@ -206,20 +176,15 @@ def predicted_chance(
     room = math.log(level.limit_s * 1e3 / latency_ms.value)
     tail = NormalDist().inv_cdf(level.fraction)
     distances = [tail * math.sqrt(math.log1p(cv**2)) for cv in variations]
-    share = fmean(_below(room - distance, error) for distance in distances)
+    rooms = [room - distance for distance in distances]
+    normal = NormalDist(0, error)
+    share = fmean(normal.cdf(one) if error > 0 else float(one >= 0) for one in rooms)
     percentile_s = latency_ms.value / 1e3 * math.exp(median(distances))
     return SloChance(share, f"the spread of {len(variations)} like cells", percentile_s)
 
 
-def _below(room: float, error: float) -> float:
-    return NormalDist(0, error).cdf(room) if error > 0 else float(room >= 0)
-
-
 def launches_of(durations: Sequence[int], counts: Sequence[int] | None) -> tuple[list[int], ...]:
-    """The durations of each launch, from those of all behind one another.
-
-    Without counts that add up they are those of one launch.
-    """
+    """The durations of each launch, from those of all; of one launch where no counts add up."""
     if not counts or sum(counts) != len(durations):
         return (list(durations),)
     ends = list(accumulate(counts))

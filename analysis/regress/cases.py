@@ -1,37 +1,181 @@
-"""Cases: pairs of results with the history of their series, and the noise of their difference."""
+"""Cases: results of two sides that are of one series, and the noise of their difference."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
+from typing import Any, TypeAlias
 
+from analysis.compare.circumstances import hardware_differences
+from analysis.compare.runs import CellVerdict
+from analysis.compare.values import PART
 from analysis.regress.launches import (
+    THRESHOLD,
     LaunchedResult,
     PastResult,
     SeriesKey,
     histories,
     launched_results,
 )
-from analysis.regress.matches import Pair
 from analysis.regress.noise import LOOKS, are_paired, noise_between
 from analysis.regress.steps import Levels, levels_of
-from analysis.regress.verdicts import LevelShift
+from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
-from analysis.results.series import AcceptedChange
+from analysis.results.series import COMPARABLE, SERIES, AcceptedChange
 from analysis.statistics.significance import LaunchSamples
-from analysis.statistics.variance import VarianceComponents, variance_components
+from analysis.statistics.variance import variance_components
+
+_WORDS: Mapping[str, str] = {
+    "model_id": "model configuration",
+    "weights_revision": "weights' revision",
+    "weights_seed": "seed of the weights",
+    "hardware_id": "hardware",
+    "timed_region": "timed region",
+    "container_cpu_limit": "CPU limit",
+    **COMPARABLE,
+}
+_LETTERS = 12
+_OF_MODELS = frozenset({"model_id", "weights_revision"})
+_HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
+SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
+"""The verdicts of two sides, the earlier one's first, by cell id."""
 
 
 @dataclass(frozen=True)
-class SeriesRules:
-    """The rules that hold for all series of a question."""
+class RegressionQuestion:
+    """Two sides, and what counts as a change."""
 
-    threshold: float
-    """The least relative change that matters."""
-    per_host: bool
+    base: Side
+    run: Side
+    """The side that is judged; the history of its series lies in its database."""
+    metrics: tuple[Metric, ...]
+    threshold: float = THRESHOLD
+    per_host: bool = False
     """True if machines with different names have series of their own."""
-    accepted: tuple[AcceptedChange, ...]
+    accepted: tuple[AcceptedChange, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.base, self.run
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A cell of both sides that is not judged."""
+
+    cell_id: str
+    reason: VerdictReason
+    before: LaunchedResult | None = None
+    after: LaunchedResult | None = None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The results of two sides by series, and the cells that cannot be compared."""
+
+    pairs: tuple[tuple[LaunchedResult, LaunchedResult], ...]
+    refusals: tuple[Refusal, ...]
+    only_before: frozenset[str]
+    only_after: frozenset[str]
+
+
+def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Metric) -> Matches:
+    earlier, later = (
+        launched_results(side.source, side.selection, metric) for side in question.sides
+    )
+    by_cell: dict[tuple[str, object], list[LaunchedResult]] = defaultdict(list)
+    for one in earlier:
+        by_cell[one.cell_id, one.facts[PART]].append(one)
+    pairs, refusals = [], []
+    for after in later:
+        candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
+        before = _of_series(after, candidates, per_host=question.per_host)
+        if before is not None:
+            pairs.append((before, after))
+        elif candidates:
+            newest = candidates[-1]
+            words = {"differences": _series_differences(newest, after, per_host=question.per_host)}
+            reason = VerdictReason("other_series", facts=words)
+            refusals.append(Refusal(after.cell_id, reason, newest, after))
+    values = [{one.cell_id for one in side} for side in (earlier, later)]
+    then, now = ({*known, *having} for known, having in zip(verdicts, values, strict=True))
+    return Matches(
+        pairs=tuple(pairs),
+        refusals=(
+            *refusals,
+            *_without_value(verdicts, values, [side.lacks for side in question.sides]),
+        ),
+        only_before=frozenset(then - now),
+        only_after=frozenset(now - then),
+    )
+
+
+def _of_series(
+    after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
+) -> LaunchedResult | None:
+    """The newest result of the same series; where launches took turns, models may differ."""
+    newest = [*reversed(candidates)]
+    key = after.key(per_host=per_host)
+    if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
+        return same
+    names = {*_series_columns(per_host=per_host)} - _OF_MODELS
+    beside = after.facts["interleaved_with"]
+    return next(
+        (
+            one
+            for one in newest
+            if beside is not None
+            and beside == one.facts["run_id"]
+            and all(one.facts[name] == after.facts[name] for name in names)
+        ),
+        None,
+    )
+
+
+def _series_columns(*, per_host: bool) -> Sequence[str]:
+    return (*SERIES, *COMPARABLE, *(["hostname"] if per_host else []))
+
+
+def _series_differences(before: LaunchedResult, after: LaunchedResult, *, per_host: bool) -> str:
+    return ", ".join(
+        f"another {_WORDS.get(name, name)}: {_difference(name, before.facts, after.facts)}"
+        for name in _series_columns(per_host=per_host)
+        if before.facts[name] != after.facts[name]
+    )
+
+
+def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    device = then["hardware"]
+    is_alike = name == "hardware_id" and device and device == now["hardware"]
+    if is_alike and (behind := "; ".join(hardware_differences(then, now))):
+        return f"{device} with {behind}"
+    return f"{_shown(name, then)}, now {_shown(name, now)}"
+
+
+def _shown(name: str, facts: Mapping[str, Any]) -> str:
+    value = str(facts[name])
+    if name == "hardware_id" and facts["hardware"]:
+        return f"{facts['hardware']} ({value[:_LETTERS]})"
+    return value[:_LETTERS] if name in _HASHES else value
+
+
+def _without_value(
+    verdicts: SideVerdicts, values: Sequence[set[str]], lacks: Sequence[str | None]
+) -> Iterator[Refusal]:
+    """Cells of both sides of which one side alone has a value."""
+    then, now = verdicts
+    for cell_id in sorted(then.keys() & now.keys()):
+        had, has = (cell_id in side for side in values)
+        if had == has:
+            continue
+        if then[cell_id].kind != now[cell_id].kind:
+            words = {"then": then[cell_id].words, "now": now[cell_id].words}
+            yield Refusal(cell_id, VerdictReason("other_verdict", facts=words))
+        else:
+            code = "no_value_before" if has else "no_value_now"
+            yield Refusal(cell_id, VerdictReason(code, lacks=lacks[0 if has else 1]))
 
 
 @dataclass(frozen=True)
@@ -43,61 +187,59 @@ class Case:
     levels: Levels
     """The history of the series up to the later result, divided at its steps."""
     difference: LevelShift | None
-    """None where nothing tells the noise."""
     accepted: str | None = None
-    """The reason why somebody accepted the step that begins with the later result."""
 
     @property
     def paired(self) -> bool:
-        """True if the launches of both took turns."""
         return are_paired(self.before, self.after)
 
-    @property
+    @cached_property
     def samples(self) -> LaunchSamples:
         """The launches of both, with the variance that other launches of the series tell."""
         sides = self.before.logarithms, self.after.logarithms
         if self.paired:
             return LaunchSamples(*sides, paired=True, looks=len(LOOKS))
-        known = self._others
-        return LaunchSamples(
-            *sides,
-            variance=known.within if known else 0.0,
-            degrees=known.within_degrees if known else 0,
-        )
-
-    @cached_property
-    def _others(self) -> VarianceComponents | None:
-        """The variance of launches in the other results of the series."""
         judged = {side.facts["result_id"] for side in (self.before, self.after)}
-        return variance_components(
+        others = variance_components(
             [past.logarithms for past in level if past.result_id not in judged]
             for level in self.levels.results
         )
+        if others is None:
+            return LaunchSamples(*sides)
+        return LaunchSamples(*sides, variance=others.within, degrees=others.within_degrees)
 
 
 def cases_of(
-    sides: tuple[Side, Side], metric: Metric, pairs: Sequence[Pair], rules: SeriesRules
+    question: RegressionQuestion,
+    metric: Metric,
+    pairs: Sequence[tuple[LaunchedResult, LaunchedResult]],
 ) -> Iterator[Case]:
-    """The pairs with what the databases of both sides know of their series.
+    """The pairs, results of both sides, with what their databases know of their series.
 
     Where a change of the level was accepted between both results, the first result at the new level
     stands in the place of the earlier one.
-
-    Args:
-        sides: the earlier side and the later one, which is judged.
-        metric: the metric of the pairs.
-        pairs: results of both sides.
-        rules: what holds for all series.
     """
-    wanted = [pair.after for pair in pairs]
-    known = _histories(sides, metric, wanted, per_host=rules.per_host)
-    restarts = _Restarts(sides, metric, rules)
-    for pair in pairs:
-        key = pair.after.key(per_host=rules.per_host)
-        history = _until(pair.after, known.get(key, []))
-        reasons = restarts.reasons(pair.after.cell_id)
-        before = restarts.baseline(pair, history, reasons) or pair.before
-        yield case_of(before, pair.after, history, reasons, rules.threshold)
+    sides, per_host = question.sides, question.per_host
+    known = _histories(sides, metric, [after for _, after in pairs], per_host=per_host)
+    firsts: dict[str, Mapping[SeriesKey, LaunchedResult]] = {}
+    for earlier, after in pairs:
+        key, since = after.key(per_host=per_host), earlier.facts["measured_at"]
+        history = _until(after, known.get(key, []))
+        reasons = {
+            one.run_id: one.because for one in question.accepted if after.cell_id in one.cell_ids
+        }
+        restarts = [
+            past.run_id
+            for past in history[:-1]
+            if past.run_id in reasons and since is not None and past.measured_at > since
+        ]
+        before = earlier
+        if restarts:
+            run_id = restarts[-1]
+            if run_id not in firsts:
+                firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=per_host)
+            before = firsts[run_id].get(key, earlier)
+        yield case_of(before, after, history, reasons, question.threshold)
 
 
 def case_of(
@@ -107,24 +249,25 @@ def case_of(
     reasons: Mapping[str, str],
     threshold: float,
 ) -> Case:
-    """The case of two results of a series.
+    """The case of two results of a series, whose noise is that without the judged result.
 
-    Args:
-        before: the earlier result.
-        after: the later one.
-        history: the results of the series up to the later one.
-        reasons: reasons of accepted changes by the run that begins the level.
-        threshold: the least relative change that matters.
+    The history ends with the later result; `reasons` are those of accepted changes, by the run that
+    begins the level.
     """
     levels = levels_of(history, reasons, threshold)
-    difference = _difference(before, after, levels)
+    judged = after.facts["result_id"]
+    others = ([past for past in level if past.result_id != judged] for level in levels.results)
+    noise = noise_between(before, after, [*filter(None, others)])
+    difference = None
+    if noise is not None:
+        shift = fmean(after.logarithms) - fmean(before.logarithms)
+        difference = LevelShift(shift, (len(before.launches), len(after.launches)), noise)
     return Case(before, after, levels, difference, reasons.get(after.facts["run_id"]))
 
 
 def _histories(
     sides: tuple[Side, Side], metric: Metric, wanted: Sequence[LaunchedResult], *, per_host: bool
 ) -> Mapping[SeriesKey, Sequence[PastResult]]:
-    """The results of these series in both databases, in the order of time."""
     base, run = sides
     of_run = histories(run.source, run.history, metric, wanted, per_host=per_host)
     if base.source is run.source:
@@ -139,63 +282,19 @@ def _histories(
 
 
 def _until(after: LaunchedResult, history: Sequence[PastResult]) -> list[PastResult]:
-    """The history up to this result, which is its last one."""
+    """The history up to this result."""
     moment = (after.facts["measured_at"], after.facts["result_id"])
     if moment[0] is None:
         return []
     return [past for past in history if (past.measured_at, past.result_id) <= moment]
 
 
-def _difference(before: LaunchedResult, after: LaunchedResult, levels: Levels) -> LevelShift | None:
-    """The difference of both, with the noise that the series has without the judged result."""
-    judged = after.facts["result_id"]
-    others = [
-        remaining
-        for level in levels.results
-        if (remaining := [past for past in level if past.result_id != judged])
-    ]
-    noise = noise_between(before, after, others)
-    if noise is None:
-        return None
-    shift = fmean(after.logarithms) - fmean(before.logarithms)
-    return LevelShift(shift, (len(before.launches), len(after.launches)), noise)
-
-
-class _Restarts:
-    """Levels that somebody accepted, with the results that begin them."""
-
-    def __init__(self, sides: tuple[Side, Side], metric: Metric, rules: SeriesRules) -> None:
-        self._sides = sides
-        self._metric = metric
-        self._rules = rules
-        self._known: dict[str, dict[SeriesKey, LaunchedResult]] = {}
-
-    def reasons(self, cell_id: str) -> Mapping[str, str]:
-        """The reasons of accepted changes of this cell, by the run that begins the level."""
-        accepted = self._rules.accepted
-        return {one.run_id: one.because for one in accepted if cell_id in one.cell_ids}
-
-    def baseline(
-        self, pair: Pair, history: Sequence[PastResult], reasons: Mapping[str, str]
-    ) -> LaunchedResult | None:
-        """The result that begins the newest accepted level between both; None without one."""
-        since = pair.before.facts["measured_at"]
-        between = [
-            past.run_id
-            for past in history[:-1]
-            if past.run_id in reasons and since is not None and past.measured_at > since
-        ]
-        if not between:
-            return None
-        return self._first_of(between[-1]).get(pair.after.key(per_host=self._rules.per_host))
-
-    def _first_of(self, run_id: str) -> Mapping[SeriesKey, LaunchedResult]:
-        if run_id not in self._known:
-            self._known[run_id] = {
-                one.key(per_host=self._rules.per_host): one
-                for side in self._sides  # what the judged side says comes last and counts
-                for one in launched_results(
-                    side.source, replace(side.history, run_id=run_id), self._metric
-                )
-            }
-        return self._known[run_id]
+def _results_of_run(
+    sides: tuple[Side, Side], run_id: str, metric: Metric, *, per_host: bool
+) -> Mapping[SeriesKey, LaunchedResult]:
+    """The results of a run by series; what the judged side says comes last and counts."""
+    return {
+        one.key(per_host=per_host): one
+        for side in sides
+        for one in launched_results(side.source, replace(side.history, run_id=run_id), metric)
+    }

@@ -8,16 +8,19 @@ from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.runs import cell_verdicts
-from analysis.regress.cases import Case, SeriesRules, cases_of
+from analysis.regress.cases import Case, Refusal, RegressionQuestion, cases_of, matches_of
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.matches import Refusal, matches_of
 from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import Levels, LevelStep
-from analysis.regress.verdicts import RegressionVerdict, launches_to_decide, verdict_on
+from analysis.regress.verdicts import (
+    LevelShift,
+    RegressionVerdict,
+    VerdictReason,
+    launches_to_decide,
+    verdict_on,
+)
 from analysis.results.metrics import Metric
-from analysis.results.selection import Side
-from analysis.results.series import AcceptedChange
-from analysis.results.sides import metric_of_sides
+from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
@@ -25,23 +28,7 @@ from analysis.statistics.significance import adjusted_p_values, permutation_p_va
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
-"""In the order in which they are shown."""
-THRESHOLD = 0.05
-"""The least relative change that matters, unless somebody says otherwise."""
-
-
-@dataclass(frozen=True)
-class RegressionQuestion:
-    """Two sides, and what counts as a change."""
-
-    base: Side
-    run: Side
-    """The side that is judged; the history of its series lies in its database."""
-    metrics: tuple[Metric, ...]
-    threshold: float = THRESHOLD
-    per_host: bool = False
-    """True if machines with different names have series of their own."""
-    accepted: tuple[AcceptedChange, ...] = ()
+_WOULD_DECIDE = ("launches_would_decide", "pairs_would_decide")
 
 
 @dataclass(frozen=True)
@@ -51,21 +38,28 @@ class Judgement:
     cell_id: str
     metric: Metric
     verdict: RegressionVerdict
-    reason: str
-    """The reason of the verdict, or what it would take to reach one; empty if nothing needs to be
-    said."""
+    explanation: VerdictReason | None
     before: LaunchedResult | None
     after: LaunchedResult | None
     case: Case | None = None
     """The results and the noise behind the verdict; None where the sides cannot be compared."""
     p_value: float | None = None
-    """That of the test on launches, adjusted for the other comparisons."""
-    launches_needed: int | None = None
-    """Launches a side, or pairs, that would decide; None where a verdict is there, or where more of
-    them would not help."""
+    """Adjusted for the other comparisons."""
     changes: tuple[str, ...] | None = None
-    """Other differences between both: the first candidates for the cause. None where records do not
-    tell, and where nothing changed."""
+    """The first candidates for the cause; None where records do not tell, and where nothing
+    changed."""
+
+    @property
+    def reason(self) -> str:
+        return self.explanation.words() if self.explanation else ""
+
+    @property
+    def launches_needed(self) -> int | None:
+        """Launches a side, or pairs, that would decide; None where no number of them would."""
+        reason = self.explanation
+        if reason is None or reason.number is None or reason.code not in _WOULD_DECIDE:
+            return None
+        return int(reason.number)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -74,33 +68,32 @@ class Judgement:
         return result.facts if result else {"cell_id": self.cell_id}
 
     @property
+    def difference(self) -> LevelShift | None:
+        """The difference of both; None where nothing tells its noise, or they do not compare."""
+        return self.case.difference if self.case else None
+
+    @property
     def ratio(self) -> Estimate | None:
-        """The later value by the earlier one, with its 95 % interval."""
-        return self.case.difference.ratio if self.case and self.case.difference else None
+        return self.difference.ratio if self.difference else None
 
     @property
     def noise(self) -> str | None:
-        """The measurements that tell the noise of the series, in words."""
-        return self.case.difference.noise.basis if self.case and self.case.difference else None
+        return self.difference.noise.basis if self.difference else None
 
     @property
     def noise_source(self) -> NoiseSource | None:
-        """The kind of these measurements."""
-        return self.case.difference.noise.source if self.case and self.case.difference else None
+        return self.difference.noise.source if self.difference else None
 
     @property
     def levels(self) -> Levels:
-        """The history of the series up to the judged result, divided at its steps."""
         return self.case.levels if self.case else Levels((), ())
 
     @property
     def steps(self) -> tuple[LevelStep, ...]:
-        """The steps of that history."""
         return self.levels.steps
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The values of that history's results, in the order of time."""
         results = (past.logarithms for level in self.levels.results for past in level)
         return tuple(math.exp(math.fsum(values) / len(values)) for values in results)
 
@@ -113,15 +106,12 @@ class Judgements:
     run: str
     threshold: float
     judgements: tuple[Judgement, ...]
-    """In the order of `VERDICTS`, the greatest change first."""
+    """In the order of `REGRESSION_VERDICTS`, the greatest change first."""
     only_before: tuple[str, ...]
-    """Cells that the run does not have."""
     only_after: tuple[str, ...]
-    """Cells that the baseline does not have."""
 
     @cached_property
     def counts(self) -> Mapping[RegressionVerdict, int]:
-        """The number of verdicts of each kind, in the order of `VERDICTS`."""
         verdicts = [judgement.verdict for judgement in self.judgements]
         return {verdict: verdicts.count(verdict) for verdict in REGRESSION_VERDICTS}
 
@@ -132,23 +122,18 @@ class Judgements:
 
 
 def judge(question: RegressionQuestion) -> Judgements:
-    """Judge each cell of a run against the baseline, metric by metric.
-
-    All comparisons share the null distribution of the test on launches, and the rate of false
-    discoveries.
-    """
-    rules = SeriesRules(question.threshold, question.per_host, question.accepted)
+    """Judge each cell of a run, metric by metric; all share the null distribution of the test."""
     cases: list[tuple[Metric, Case]] = []
     judgements: list[Judgement] = []
-    only: dict[str, set[str]] = {"before": set(), "after": set()}
-    sides = (question.base, question.run)
+    only_before, only_after = set[str](), set[str]()
+    sides = question.sides
     verdicts = [cell_verdicts(side.source, side.selection) for side in sides]
     for metric in dict.fromkeys(metric_of_sides(one, *sides) for one in question.metrics):
-        matches = matches_of(sides, verdicts, metric, per_host=question.per_host)
+        matches = matches_of(question, verdicts, metric)
         judgements += (_refused(metric, refusal) for refusal in matches.refusals)
-        cases += ((metric, case) for case in cases_of(sides, metric, matches.pairs, rules))
-        only["before"].update(matches.only_before)
-        only["after"].update(matches.only_after)
+        cases += ((metric, case) for case in cases_of(question, metric, matches.pairs))
+        only_before |= matches.only_before
+        only_after |= matches.only_after
     p_values = case_p_values([case for _, case in cases])
     judgements += (
         _judgement(question, metric, case, p_value)
@@ -159,8 +144,8 @@ def judge(question: RegressionQuestion) -> Judgements:
         run=question.run.label,
         threshold=question.threshold,
         judgements=tuple(sorted(_explained(question, judgements), key=_order)),
-        only_before=tuple(sorted(only["before"])),
-        only_after=tuple(sorted(only["after"])),
+        only_before=tuple(sorted(only_before)),
+        only_after=tuple(sorted(only_after)),
     )
 
 
@@ -171,11 +156,10 @@ def _order(judgement: Judgement) -> tuple[int, float, str, str]:
 
 
 def _refused(metric: Metric, refusal: Refusal) -> Judgement:
-    verdict: RegressionVerdict = "inconclusive" if refusal.undecided else "not comparable"
+    """No verdict; a side that tells more than this one could still bring one."""
+    verdict: RegressionVerdict = "inconclusive" if refusal.reason.lacks else "not comparable"
     return Judgement(
-        *(refusal.cell_id, metric, verdict, refusal.reason),
-        before=refusal.before,
-        after=refusal.after,
+        *(refusal.cell_id, metric, verdict, refusal.reason, refusal.before, refusal.after)
     )
 
 
@@ -195,73 +179,48 @@ def case_p_values(cases: Sequence[Case]) -> list[float]:
     return [known[index] for index in range(len(cases))]
 
 
-@dataclass(frozen=True)
-class _Finding:
-    """A verdict with its reason, and what it would take to reach one."""
-
-    verdict: RegressionVerdict
-    reason: str = ""
-    launches_needed: int | None = None
-
-
 def _judgement(
     question: RegressionQuestion, metric: Metric, case: Case, p_value: float
 ) -> Judgement:
-    finding = _finding(question, metric, case, p_value)
-    reason, lacks = finding.reason, question.base.lacks or question.run.lacks
-    if finding.verdict == "inconclusive" and lacks:
-        reason = f"{reason}; {lacks}"
+    verdict: RegressionVerdict = "inconclusive"
+    reason: VerdictReason | None = _objection(case)
+    if case.accepted is not None:
+        verdict, reason = "no change", VerdictReason("accepted", facts={"because": case.accepted})
+    elif reason is None and case.difference is None:
+        reason = VerdictReason("noise_unknown")
+    elif reason is None and case.difference is not None:
+        threshold, better = question.threshold, metric.more_is_better
+        verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
+        if verdict == "inconclusive":
+            reason = _decider(case.difference, threshold, paired=case.paired)
+    if verdict == "inconclusive" and reason is not None:
+        reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(
-        *(case.after.cell_id, metric, finding.verdict, reason, case.before, case.after),
+        *(case.after.cell_id, metric, verdict, reason, case.before, case.after),
         case=case,
         p_value=p_value,
-        launches_needed=finding.launches_needed,
     )
 
 
-def _finding(question: RegressionQuestion, metric: Metric, case: Case, p_value: float) -> _Finding:
-    """The verdict on a case, with its reason."""
-    if case.accepted is not None:
-        return _Finding("no change", f"accepted: {case.accepted}")
+def _objection(case: Case) -> VerdictReason | None:
+    """The reason why marks or grades allow no verdict; pairs of launches need no grade."""
     if marks := dict.fromkeys((*case.before.marks, *case.after.marks)):
-        return _Finding("inconclusive", f"{', '.join(marks)}, so nothing is claimed")
-    if (doubt := _doubt(case)) is not None:
-        return _Finding("inconclusive", doubt)
-    if case.difference is None:
-        reason = "neither launches nor history, calibration or study tell its noise"
-        return _Finding("inconclusive", reason)
-    verdict = verdict_on(
-        case.difference, p_value, question.threshold, more_is_better=metric.more_is_better
-    )
-    return _Finding(verdict) if verdict != "inconclusive" else _needed(case, question.threshold)
-
-
-def _doubt(case: Case) -> str | None:
-    """The reason why grades allow no verdict; pairs of launches need none."""
-    for words, side in (("this result", case.after), ("the baseline's", case.before)):
+        return VerdictReason("marked", facts={"marks": ", ".join(marks)})
+    for code, side in (("grade_d", case.after), ("baseline_grade_d", case.before)):
         if side.grade == "D" and not case.paired:
-            command = f"`orchestrator status {side.facts['run_id']} --why`"
-            return f"{words} has grade D: {command} tells why"
+            return VerdictReason(code, facts={"run": side.run_id})
     return None
 
 
-def _needed(case: Case, threshold: float) -> _Finding:
-    """No verdict, and what it would take to decide."""
-    assert case.difference is not None
-    launches = launches_to_decide(case.difference, threshold)
+def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
+    launches = launches_to_decide(difference, threshold)
     if launches is None:
-        apart = case.difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
-        reason = (
-            f"runs of it are {100 * apart:.2g} % apart: more launches would not decide,"
-            " `--interleave` would"
-        )
-        return _Finding("inconclusive", reason)
-    unit = "pairs" if case.paired else "launches a side"
-    return _Finding("inconclusive", f"{launches} {unit} would decide", launches)
+        apart = difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
+        return VerdictReason("runs_apart", 100 * apart)
+    return VerdictReason("pairs_would_decide" if paired else "launches_would_decide", launches)
 
 
 def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:
-    """The judgements, each that is none of `no change` with what else differs."""
     known = list(judgements)
     changed = [one for one in known if one.verdict != "no change" and one.before and one.after]
     before = _circumstances(question.base.source, [one.before for one in changed])
@@ -282,4 +241,4 @@ def _circumstances(
 
 
 def _id(result: LaunchedResult | None) -> str:
-    return str(result.facts["result_id"]) if result else ""
+    return result.result_id if result else ""

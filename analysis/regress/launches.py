@@ -7,18 +7,21 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from analysis.compare.values import ASKED_THREADS_COLUMN, PART, ResultValue
-from analysis.results.comparability import COMPARABLE, comparable_columns
-from analysis.results.conditions import HARDWARE_WORDS
+from analysis.compare.circumstances import HARDWARE_WORDS
+from analysis.compare.values import ASKED_THREADS_COLUMN, PART, MetricColumns, ResultValue
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
-from analysis.results.series import IN_HISTORY, SERIES
+from analysis.results.series import COMPARABLE, IN_HISTORY, SERIES, comparable_columns
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.record.verdict import Grade
 
+THRESHOLD = 0.05
+"""The least relative change that matters, unless somebody says otherwise."""
+LEAST_HISTORY = 10
+"""Launches of a series from which on its steps are sought."""
+_AT_ONCE = 5_000
 _FIRST = "w.part_durations_ns['first_token']"
-"""Durations to the first token of each iteration."""
 _PER_TOKEN = f"""list_transform(list_zip(w.durations_ns, {_FIRST}),
     lambda pair: (pair[1] - pair[2]) / (b.new_tokens - 1))"""
 _PERCENTILES: Mapping[str, float] = {
@@ -28,7 +31,9 @@ _PERCENTILES: Mapping[str, float] = {
     "latency_p999_ms": 0.999,
 }
 _AS_NOISY = frozenset(METRICS[name].column for name in ("latency", "ttft", "tpot"))
-"""Columns, beside totals, that follow from what launches usually take."""
+"""Columns, beside totals, that follow from what launches usually take: their spread is that of the
+median latencies which hosts are calibrated by. That of a percentile, of memory or of energy is
+another one."""
 _TOOK_TURNS = """coalesce(b.interleaved_with IS NOT NULL
     OR b.run_id IN (SELECT interleaved_with FROM benchmark_results), false)"""
 """True of results whose launches took turns with another run's: there a launch is a round."""
@@ -41,52 +46,31 @@ _RAW_OF_STARTS = """
 """
 
 
-@dataclass(frozen=True)
-class LaunchValues:
-    """The list of a metric's values by launch, where `b` is the row of `benchmark_results`."""
-
-    expression: str
-    """A list in the metric's unit; null where only the result's own value is known."""
-    join: str = ""
-    """The join that reads raw durations."""
-
-
-def is_as_noisy_as_latency(metric: Metric) -> bool:
-    """True if the spread of median latencies, which hosts are calibrated by, is that of a metric.
-
-    That of a percentile, of memory or of energy is another one.
-    """
-    return metric.interval == "total" or metric.column in _AS_NOISY
-
-
-def launch_values(metric: Metric, value: str) -> LaunchValues:
-    """The expression for a metric.
-
-    Args:
-        metric: the metric.
-        value: the expression of the result's own value.
-    """
+def _launch_values(metric: Metric, value: str) -> tuple[str, str]:
+    """The expression of a metric's values by launch, or null, and the join for raw durations."""
     column = metric.column
     if column == METRICS["latency"].column:
         starts = f"CASE WHEN b.mode = 'startup' AND NOT {_TOOK_TURNS} THEN w.durations_ns END"
         medians = "list_transform(b.round_medians, lambda median: median * 1e3)"
-        return LaunchValues(f"coalesce({_in_ms(starts)}, {medians})", _RAW_OF_STARTS)
+        return f"coalesce({_in_ms(starts)}, {medians})", _RAW_OF_STARTS
+    whole = "list_sum(b.round_iterations) = len(w.durations_ns)"
     if metric.interval == "total":
         means = _by_launch("list_avg({})", "w.durations_ns")
         total = f"{value} * list_avg(w.durations_ns)"
-        return _if_whole(f"list_transform({means}, lambda mean: {total} / mean)")
-    if column in _PERCENTILES:
+        values = f"list_transform({means}, lambda mean: {total} / mean)"
+    elif column in _PERCENTILES:
         quantile = f"list_aggregate({{}}, 'quantile_cont', {_PERCENTILES[column]})"
-        return _if_whole(_in_ms(_by_launch(quantile, "w.durations_ns")))
-    if column == METRICS["ttft"].column:
-        return _if_whole(_in_ms(_by_launch("list_median({})", _FIRST)), parts=True)
-    if column == METRICS["tpot"].column:
-        return _if_whole(_in_ms(_by_launch("list_median({})", _PER_TOKEN)), parts=True)
-    return LaunchValues("NULL::DOUBLE[]")
+        values = _in_ms(_by_launch(quantile, "w.durations_ns"))
+    elif column in {METRICS["ttft"].column, METRICS["tpot"].column}:
+        durations = _FIRST if column == METRICS["ttft"].column else _PER_TOKEN
+        values = _in_ms(_by_launch("list_median({})", durations))
+        whole += f" AND len({_FIRST}) = len(w.durations_ns)"
+    else:
+        return "NULL::DOUBLE[]", ""
+    return f"CASE WHEN {whole} THEN {values} END", _RAW
 
 
 def _by_launch(statistic: str, values: str) -> str:
-    """A statistic of each launch's part of a list."""
     part = f"""list_slice({values},
         coalesce(list_sum(b.round_iterations[:number - 1]), 0)::BIGINT + 1,
         list_sum(b.round_iterations[:number])::BIGINT)"""
@@ -98,41 +82,27 @@ def _in_ms(values: str) -> str:
     return f"list_transform({values}, lambda duration: duration / 1e6)"
 
 
-def _if_whole(values: str, *, parts: bool = False) -> LaunchValues:
-    """The values where the durations are those of the launches, all of them."""
-    whole = "list_sum(b.round_iterations) = len(w.durations_ns)"
-    if parts:
-        whole += f" AND len({_FIRST}) = len(w.durations_ns)"
-    return LaunchValues(f"CASE WHEN {whole} THEN {values} END", _RAW)
-
-
 SeriesKey: TypeAlias = tuple[object, ...]
 """The facts that results of one series share: the cell's id first."""
-_PAST = ("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname")
+_OF_PAST = ("result_id", "run_id", "measured_at", "git_commit", "grade")
+_PAST = (*_OF_PAST, "hostname")
 _FACTS = (
-    *("result_id", "run_id", "measured_at", "git_commit", "grade", "hostname"),
-    *("hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
+    *(*_PAST, "hardware", "cores", "profile", "family", "proof", "correct", "image_digest"),
     *(name for name in AXIS_NAMES if name not in SERIES),
 )
 _OF_RESULTS = (
     *("process_spread", "process_spread_processes", "process_spread_degrees"),
     *("process_spread_queue", "interleaved_with"),
 )
-"""Facts that exports lack."""
 _HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)
-LEAST_HISTORY = 10
-"""Launches of a series from which on its steps are sought."""
-_AT_ONCE = 5_000
-"""Cells that are asked for in one question."""
 
 
 @dataclass(frozen=True)
 class LaunchedResult(ResultValue):
-    """One result's value of a metric, and those of the launches behind it."""
+    """One result's value of a metric, and those of its launches."""
 
     launches: tuple[float, ...]
-    """The value of each launch, in their order; that of the result where it is all there is."""
     as_noisy_as_latency: bool = True
     """True if a calibration and the A/A study, which are of median latencies, tell its noise."""
 
@@ -146,18 +116,18 @@ class LaunchedResult(ResultValue):
         """The mean of the launches on the scale of logarithms, of which verdicts compare two."""
         return math.exp(math.fsum(self.logarithms) / len(self.logarithms))
 
-    def key(self, *, per_host: bool) -> SeriesKey:
-        """The facts that it shares with the results of its series.
+    @property
+    def run_id(self) -> str:
+        return str(self.facts["run_id"])
 
-        Args:
-            per_host: True if machines with different names have series of their own.
-        """
+    def key(self, *, per_host: bool) -> SeriesKey:
+        """The facts that it shares with its series; with `per_host` the machine's name too."""
         return tuple(self.facts[name] for name in _key_columns(per_host=per_host))
 
 
 @dataclass(frozen=True)
 class PastResult:
-    """The result of an earlier run in a series."""
+    """An earlier result of a series."""
 
     result_id: str
     run_id: str
@@ -165,24 +135,24 @@ class PastResult:
     git_commit: str | None
     grade: Grade | None
     logarithms: tuple[float, ...]
-    """The logarithms of its launches' values."""
 
 
 def launched_results(
     source: ArrowSource, selection: Selection, metric: Metric
 ) -> tuple[LaunchedResult, ...]:
-    """The selected results that have a value above 0, by cell id and time."""
-    columns = dict.fromkeys((*_FACTS, *SERIES))
-    facts = ", ".join(
-        (
-            *(f"r.{name}" for name in columns),
-            *(f"b.{name}" for name in _OF_RESULTS),
-            *(f"h.{name}" for name in HARDWARE_WORDS),
-            ASKED_THREADS_COLUMN,
-        )
+    facts = (
+        *(f"r.{name}" for name in dict.fromkeys((*_FACTS, *SERIES))),
+        *(f"b.{name}" for name in _OF_RESULTS),
+        *(f"h.{name}" for name in HARDWARE_WORDS),
+        ASKED_THREADS_COLUMN,
     )
     rows = source.arrow(_question(selection, metric, facts, beside=_HARDWARE)).to_pylist()
-    return tuple(_launched_result(row, metric) for row in rows)
+    is_as_noisy = metric.interval == "total" or metric.column in _AS_NOISY
+    results = []
+    for row in rows:
+        value, launches = row.pop("value"), row.pop("launches")
+        results.append(LaunchedResult(row, value, _launches(value, launches), is_as_noisy))
+    return tuple(results)
 
 
 def histories(
@@ -193,15 +163,7 @@ def histories(
     *,
     per_host: bool,
 ) -> dict[SeriesKey, list[PastResult]]:
-    """The selected results of the series of these results, in the order of time.
-
-    Args:
-        source: the database.
-        selection: the results, older ones included.
-        metric: the metric.
-        wanted: results of these series.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The selected results of the series of these results, in the order of time."""
     keys = {one.key(per_host=per_host) for one in wanted}
     columns = dict.fromkeys((*_PAST, *SERIES))
     known: dict[SeriesKey, list[PastResult]] = {}
@@ -216,7 +178,6 @@ def histories(
 def launches_by_result(
     source: ArrowSource, selection: Selection, metric: Metric, cells: Collection[str]
 ) -> dict[SeriesKey, PastResult]:
-    """The launches of all selected results of these cells, by result id and part."""
     return {
         key: past
         for table in _tables(source, selection, metric, _PAST, cells)
@@ -232,8 +193,7 @@ def _tables(
     cells: Collection[str],
     counting: str = "true",
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Results of these cells that count, some thousand cells at once."""
-    names, selected = sorted(cells), ", ".join(f"r.{name}" for name in columns)
+    names, selected = sorted(cells), [f"r.{name}" for name in columns]
     for start in range(0, len(names), _AT_ONCE):
         listed = ", ".join(map(text, names[start : start + _AT_ONCE]))
         chosen = f"r.cell_id IN ({listed}) AND r.measured_at IS NOT NULL AND {counting}"
@@ -248,16 +208,11 @@ def _past_results(
     table: Mapping[str, Sequence[Any]], key: Sequence[str]
 ) -> Iterator[tuple[SeriesKey, PastResult]]:
     keys = zip(*(table[name] for name in key), strict=True)
-    facts = zip(*(table[name] for name in _PAST if name != "hostname"), strict=True)
+    facts = zip(*(table[name] for name in _OF_PAST), strict=True)
     values = zip(table["value"], table["launches"], strict=True)
     for series, known, (value, launches) in zip(keys, facts, values, strict=True):
         logarithms = tuple(map(math.log, _launches(value, launches)))
         yield series, PastResult(*(*known, logarithms))
-
-
-def _launched_result(row: dict[str, Any], metric: Metric) -> LaunchedResult:
-    value, launches = row.pop("value"), row.pop("launches")
-    return LaunchedResult(row, value, _launches(value, launches), is_as_noisy_as_latency(metric))
 
 
 def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[float, ...]:
@@ -266,18 +221,19 @@ def _launches(value: float, launches: Sequence[float | None] | None) -> tuple[fl
 
 
 def _question(
-    selection: Selection, metric: Metric, columns: str, chosen: str = "true", beside: str = ""
+    selection: Selection,
+    metric: Metric,
+    facts: Iterable[str],
+    chosen: str = "true",
+    beside: str = "",
 ) -> str:
-    own = metric.view == "benchmark_performance"
-    view = "" if own else f" JOIN {metric.view} v USING (result_id)"
-    value = f"{'r' if own else 'v'}.{metric.column}"
-    part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
-    launches = launch_values(metric, value)
+    columns = MetricColumns.of(metric)
+    launches, raw = _launch_values(metric, columns.value)
     return f"""
-        SELECT {columns}, {part} AS {PART}, {comparable_columns(metric)},
-            {value}::DOUBLE AS value, {launches.expression} AS launches
-        FROM {selection.relation} r{view} {beside}
-        JOIN benchmark_results b ON b.result_id = r.result_id {launches.join}
-        WHERE {value} > 0 AND {metric.condition} AND ({chosen})
+        SELECT {", ".join(facts)}, {columns.part} AS {PART}, {comparable_columns(metric)},
+            {columns.value}::DOUBLE AS value, {launches} AS launches
+        FROM {selection.relation} r{columns.beside} {beside}
+        JOIN benchmark_results b ON b.result_id = r.result_id {raw}
+        WHERE {columns.value} > 0 AND {metric.condition} AND ({chosen})
         ORDER BY r.cell_id, r.measured_at, r.result_id, {PART}
     """

@@ -1,16 +1,26 @@
-"""Noise of a series: what two runs of it differ by though nothing changed."""
+"""Noise of a series: what two runs of it differ by though nothing changed.
+
+The figures of the A/A study, what launches of equal results differed by, are those that `python -m
+performance.aa_grades` computes from 66 rows of the study `contention` and the committed replicates'
+32 results.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import stdev
 from typing import Literal, TypeAlias
 
+from analysis.compare.values import spread_degrees, spread_in_words
 from analysis.regress.launches import LaunchedResult, PastResult
-from analysis.regress.study import APART, RUN_PRIOR, TAIL_DEGREES
-from analysis.results.process_spread import spread_degrees, spread_in_words
 from analysis.statistics.significance import student_quantile
-from analysis.statistics.variance import ShiftSpread, VarianceComponents, variance_components
+from analysis.statistics.variance import (
+    RunPrior,
+    ShiftSpread,
+    VarianceComponents,
+    variance_components,
+)
+from runner.contract.record.verdict import Grade
 
 NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
 LOOKS = (10, 16, 28)
@@ -19,7 +29,26 @@ LEAST_RUNS = 5
 """Runs at one level that tell what runs differ by."""
 LEAST_DEGREES = 4
 """Degrees of freedom from which on launches tell what launches differ by."""
+TAIL_DEGREES = 4
+"""Degrees of freedom of the Student's t that stands for the study's pairs: tails are heavy."""
+RUN_PRIOR = RunPrior(ratio=0.66, degrees=5, known_degrees=20, known_launches=5)
+"""The spread of runs in the replicates beside that of launches: 8 runs of each of 4 cells. It
+weighs as much as five degrees of freedom, as cells differed in it (Smyth 2004, section 6.2), and
+their mean is known as well as by twenty: with more, clean runs without a history are accused."""
 _STUDY_CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The distances of launches in pairs of results of a grade, as differences of logarithms."""
+
+    pairs: int
+    p99: float
+
+
+APART: Mapping[Grade, Apart] = {"B": Apart(175, 0.133), "C": Apart(2830, 0.170)}
+"""By the worse grade of a pair. Of grade A were none, so B stands for it; those of grade D, 3.9
+apart, decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +57,7 @@ class SeriesNoise:
 
     source: NoiseSource
     basis: str
-    """The measurements that tell it, in words."""
+    """In words."""
     difference: Callable[[int, int], ShiftSpread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
     looks: int = 1
@@ -40,22 +69,22 @@ def noise_between(
 ) -> SeriesNoise | None:
     """The noise of a difference, from the first source that tells it.
 
-    These are, in order: the pairs of launches that took turns; the history of the series; launches
-    of both runs and of earlier ones; the calibration of the host; the A/A study. None where not
-    even the study knows such grades, or where both are of another metric.
-
-    Args:
-        before: the earlier result.
-        after: the later one.
-        levels: earlier results of the series, in groups with no step between them.
+    These are, in order: the pairs of launches that took turns; the history of the series, in levels
+    with no step between them; launches of both runs and of earlier ones; the calibration of the
+    host; the A/A study. None where not even the study knows such grades, or where both are of
+    another metric.
     """
     if are_paired(before, after):
         return noise_of_pairs(before.logarithms, after.logarithms)
-    components = _components(before, after, levels)
+    known = {past.result_id for level in levels for past in level}
+    # a result beyond the history is a level of its own
+    sides = [[side.logarithms] for side in (before, after) if side.facts["result_id"] not in known]
+    history = [[past.logarithms for past in level] for level in levels]
+    components = variance_components([*history, *sides])
     if components is not None and components.between_degrees >= LEAST_RUNS - 1:
-        runs = sum(map(len, levels))
-        launches = sum(len(past.logarithms) for level in levels for past in level)
-        return _of_components("history", f"{runs} runs with {launches} launches", components)
+        launches = sum(len(run) for level in history for run in level)
+        basis = f"{sum(map(len, history))} runs with {launches} launches"
+        return _of_components("history", basis, components)
     if components is not None and components.within_degrees >= LEAST_DEGREES:
         basis = f"launches, with {components.within_degrees} degrees of freedom"
         return _of_components("launches", basis, components)
@@ -68,16 +97,6 @@ def are_paired(before: LaunchedResult, after: LaunchedResult) -> bool:
     """True if the launches of both took turns on one host, and each has its fellow."""
     took_turns = after.facts["interleaved_with"] == before.facts["run_id"]
     return took_turns and len(before.launches) == len(after.launches) > 1
-
-
-def _components(
-    before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
-) -> VarianceComponents | None:
-    """The variance of launches and runs; the two results are each a level of their own."""
-    known = {past.result_id for level in levels for past in level}
-    sides = [[side.logarithms] for side in (before, after) if side.facts["result_id"] not in known]
-    history = [[past.logarithms for past in level] for level in levels]
-    return variance_components([*history, *sides])
 
 
 def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> SeriesNoise:
@@ -102,7 +121,6 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
 
 
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:
-    """The spread that fresh processes had when the host was calibrated."""
     for side in (after, before):
         processes = side.facts["process_spread_processes"]
         if processes is None:

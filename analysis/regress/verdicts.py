@@ -1,12 +1,26 @@
-"""Verdicts on one comparison: what a difference, its noise and its evidence amount to."""
+"""Verdicts on one comparison, with their reasons, and how many pairs that take turns it takes.
+
+A comparison may end after each of `LOOKS`. At most three looks share the level of the test by
+Bonferroni's inequality, whatever decides where it ends: the chance of a false alarm at any of them
+is at most the sum of their chances (Pocock, "Group sequential methods in the design and analysis of
+clinical trials", Biometrika 64 (1977), 191-199, has the boundaries that this bounds from above).
+"""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from typing import Literal, TypeAlias
 
-from analysis.regress.noise import SeriesNoise
+from analysis.regress.noise import LOOKS, SeriesNoise, noise_of_pairs
 from analysis.statistics.ratios import Estimate
-from analysis.statistics.significance import LEVEL, student_p_value, student_quantile
+from analysis.statistics.significance import (
+    LEVEL,
+    LaunchSamples,
+    permutation_p_values,
+    student_p_value,
+    student_quantile,
+)
 from analysis.statistics.variance import ShiftSpread
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
@@ -15,6 +29,47 @@ RegressionVerdict: TypeAlias = Literal[
 ]
 MOST_LAUNCHES = 200
 """Launches a side beyond which nobody is sent to measure."""
+_FORESEEN = 0.95
+_REASONS: Mapping[str, str] = {
+    "accepted": "accepted: {because}",
+    "baseline_grade_d": "the baseline's has grade D: `orchestrator status {run} --why` tells why",
+    "grade_d": "this result has grade D: `orchestrator status {run} --why` tells why",
+    "launches_would_decide": "{number} launches a side would decide",
+    "marked": "{marks}, so nothing is claimed",
+    "no_value_before": "no value of it before",
+    "no_value_now": "no value of it now",
+    "noise_unknown": "neither launches nor history, calibration or study tell its noise",
+    "other_series": "{differences}",
+    "other_verdict": "{then}, now {now}",
+    "pairs_would_decide": "{number} pairs would decide",
+    "runs_apart": "runs of it are {number} % apart: more launches would not decide, `--interleave`"
+    " would",
+}
+"""Reasons of verdicts in words, by code."""
+
+
+@dataclass(frozen=True)
+class VerdictReason:
+    """The reason of a verdict, or what it would take to reach one."""
+
+    code: str
+    number: float | None = None
+    """Launches, pairs or percent."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    lacks: str | None = None
+    """The sentence that says what a side does not tell, and names a richer one."""
+
+    @property
+    def number_text(self) -> str:
+        if self.number is None:
+            return ""
+        return str(self.number) if isinstance(self.number, int) else f"{self.number:.2g}"
+
+    def words(self, number: str | None = None) -> str:
+        """It in words, with this in the number's place if it stands for several reasons."""
+        numbered = self.number_text if number is None else number
+        text = _REASONS[self.code].format_map({**self.facts, "number": numbered})
+        return "; ".join(filter(None, (text, self.lacks)))
 
 
 @dataclass(frozen=True)
@@ -24,17 +79,15 @@ class LevelShift:
     shift: float
     """The mean of the later launches less that of the earlier ones."""
     launches: tuple[int, int]
-    """Launches before and after."""
+    """Before and after."""
     noise: SeriesNoise
 
     @property
     def spread(self) -> ShiftSpread:
-        """The standard error of the shift."""
         return self.noise.difference(*self.launches)
 
     @property
     def p_value(self) -> float:
-        """The chance of so great a shift if nothing but noise made it."""
         spread = self.spread
         if spread.error == 0:  # values that were written down, not measured
             return 0.0 if self.shift else 1.0
@@ -44,7 +97,7 @@ class LevelShift:
     @property
     def ratio(self) -> Estimate:
         """The later value by the earlier one, with its 95 % interval, whenever measuring ended."""
-        margin = _margin(self.spread, _shared(INTERVAL_CONFIDENCE, self.noise))
+        margin = self._margin(INTERVAL_CONFIDENCE, *self.launches)
         return Estimate(
             *(math.exp(value) for value in (self.shift, self.shift - margin, self.shift + margin))
         )
@@ -52,27 +105,34 @@ class LevelShift:
     @property
     def exceeds_noise(self) -> bool:
         """True if the noise of the series makes so great a shift in one of a hundred cases."""
-        return abs(self.shift) > _margin(self.spread, _shared(1 - LEVEL, self.noise))
+        return abs(self.shift) > self._margin(1 - LEVEL, *self.launches)
+
+    def would_decide(self, count: int, threshold: float) -> bool:
+        """True if so many launches a side would tell whether so great a shift is a change."""
+        limit = math.log1p(threshold)
+        within = abs(self.shift) + self._margin(INTERVAL_CONFIDENCE, count, count) < limit
+        return within or abs(self.shift) > self._margin(1 - LEVEL, count, count)
+
+    def _margin(self, confidence: float, before: int, after: int) -> float:
+        """The distance at a confidence of all looks together, which share it (Bonferroni)."""
+        spread = self.noise.difference(before, after)
+        shared = 1 - (1 - confidence) / self.noise.looks
+        return student_quantile(shared, spread.degrees) * spread.error
 
 
 def verdict_on(
     difference: LevelShift, p_value: float, threshold: float, *, more_is_better: bool
 ) -> RegressionVerdict:
-    """The verdict on a difference.
+    """The verdict on a difference, with the p-value adjusted for the other comparisons.
 
     It is no change if its 95 % interval lies within the threshold on both sides (Schuirmann, "A
     comparison of the two one-sided tests procedure and the power approach", Journal of
     Pharmacokinetics and Biopharmaceutics 15 (1987), 657-680). It is a change if it exceeds the
     noise of the series, the evidence is strong, and a change as great as the threshold is within
     its interval or surpassed. Else nothing is shown.
-
-    Args:
-        difference: the difference and its noise.
-        p_value: of the test on launches, adjusted for the other comparisons.
-        threshold: the least relative change that matters, e.g. 0.05.
-        more_is_better: True for throughput and the like.
     """
-    if _is_within(difference.ratio, threshold):
+    ratio = difference.ratio
+    if ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold:
         return "no change"
     if p_value > LEVEL or not difference.exceeds_noise:
         return "inconclusive"
@@ -80,39 +140,62 @@ def verdict_on(
 
 
 def launches_to_decide(difference: LevelShift, threshold: float) -> int | None:
-    """The fewest launches a side that would tell whether so great a difference is one.
+    """The fewest launches a side that would tell; None if `MOST_LAUNCHES` do not."""
+    counts = range(max(difference.launches) + 1, MOST_LAUNCHES + 1)
+    return next((count for count in counts if difference.would_decide(count, threshold)), None)
 
-    None if `MOST_LAUNCHES` would not: then runs differ too much, however many launches they have.
+
+def looks_from(fewest: int) -> tuple[int, ...]:
+    """The numbers of pairs after which a comparison may end, so even that each side comes first."""
+    least = max(LOOKS[0], fewest + fewest % 2)
+    return (least, *(look for look in LOOKS if look > least))
+
+
+def is_baseline_first(pair: int) -> bool:
+    """True if the baseline's launch is the first of the pair of this number, from 1.
+
+    Run, baseline, baseline, run and so on: what drifts evenly adds to both sides alike in every two
+    pairs, and the last launch of an even number of pairs is the run's.
     """
-    most = max(difference.launches) + 1
-    return next(
-        (
-            count
-            for count in range(most, MOST_LAUNCHES + 1)
-            if _would_decide(difference, count, threshold)
-        ),
-        None,
-    )
+    return pair % 2 == 0
 
 
-def _would_decide(difference: LevelShift, count: int, threshold: float) -> bool:
-    spread = difference.noise.difference(count, count)
-    shift, limit = abs(difference.shift), math.log1p(threshold)
-    shown, within = (
-        _margin(spread, _shared(confidence, difference.noise))
-        for confidence in (1 - LEVEL, INTERVAL_CONFIDENCE)
-    )
-    return shift > shown or shift + within < limit
+def pairs_to_take(
+    before: Sequence[float], after: Sequence[float], looks: Sequence[int], threshold: float
+) -> int:
+    """The number of pairs after which a comparison ends, by the logarithms of those so far.
+
+    The last launch of each side makes its record, so a pair must be known as the last one before it
+    is measured: the comparison ends with it if there is a verdict, and the same one at both ends of
+    the interval in which the difference of that pair will lie, with 95 % confidence.
+    """
+    taken = len(before)
+    for look in looks[:-1]:
+        if look > taken + 1 or (look == taken + 1 and _is_decided(before, after, threshold)):
+            return look
+    return looks[-1]
 
 
-def _is_within(ratio: Estimate, threshold: float) -> bool:
-    return ratio.low > 1 / (1 + threshold) and ratio.high < 1 + threshold
+def verdict_on_pairs(
+    before: Sequence[float], after: Sequence[float], threshold: float
+) -> RegressionVerdict:
+    """The verdict on two times by their pairs alone, two at least, from their logarithms."""
+    noise = noise_of_pairs(before, after)
+    samples = LaunchSamples(tuple(before), tuple(after), paired=True, looks=noise.looks)
+    (p_value,) = permutation_p_values([samples])
+    difference = LevelShift(fmean(after) - fmean(before), (len(before), len(after)), noise)
+    return verdict_on(difference, p_value, threshold, more_is_better=False)
 
 
-def _shared(confidence: float, noise: SeriesNoise) -> float:
-    """The confidence that each look needs for that of all together (Bonferroni)."""
-    return 1 - (1 - confidence) / noise.looks
-
-
-def _margin(spread: ShiftSpread, confidence: float) -> float:
-    return student_quantile(confidence, spread.degrees) * spread.error
+def _is_decided(before: Sequence[float], after: Sequence[float], threshold: float) -> bool:
+    """True if one more pair, as far as those so far tell, leaves one verdict."""
+    differences = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    if len(differences) < 2:
+        return False
+    middle, count = fmean(differences), len(differences)
+    reach = student_quantile(_FORESEEN, count - 1) * stdev(differences) * math.sqrt(1 + 1 / count)
+    verdicts = {
+        verdict_on_pairs([*before, 0.0], [*after, extreme], threshold)
+        for extreme in (middle - reach, middle + reach)
+    }
+    return len(verdicts) == 1 and verdicts != {"inconclusive"}

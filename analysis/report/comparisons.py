@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
-from analysis.report.results import ReportedResults
+from analysis.report.report import ReportedResults
 from analysis.results.differing import fact_words, varying
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
-from analysis.results.table import Field, Table
+from analysis.results.table import Field, FieldKind, RowFacts, Table
 from analysis.statistics.numbers import number_range
 from runner.contract.axes import AXIS_NAMES
 
@@ -34,7 +33,9 @@ def comparison_table(
     """Every result beside the baseline of its question."""
     compared = compare_by(results.values(metric), by, metric)
     groups = compared.groups[:_MOST_GROUPS]
-    differing = _differing(groups)
+    differing = {*varying([group.shared for group in groups], (*_NAMES, *_WORK))}
+    baselines = {str(group.baseline) for group in groups}
+    beside = baselines.pop() if len(baselines) == 1 else "the first"
     scaling = Field("scaling_efficiency", "scaling efficiency", "share")
     columns = (
         Field("model"),
@@ -42,17 +43,15 @@ def comparison_table(
         *(Field(name) for name in _NAMES if name in differing - {by}),
         Field("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
         Field("value", metric.heading, "number", "low", "high", measured=True),
-        Field("speedup", _advance(groups), "number", "speedup_low", "speedup_high"),
+        Field("speedup", f"times as good as {beside}", "number", "speedup_low", "speedup_high"),
         Field("differs", "difference shown"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         Field("grade", kind="grade"),
     )
     rows = [row for group in groups for row in _rows(group, differing)]
-    notes = _notes(compared)
     left_out = len(compared.groups) - len(groups)
-    answers = tuple(_sentences(compared)) if compared.groups else ()
-    table = Table(title, columns, rows, notes, f"by_{by}", answers, left_out)
-    return table.filled()
+    answers = tuple(_sentences(compared))
+    return Table(title, columns, rows, [*_notes(compared)], f"by_{by}", answers, left_out).filled()
 
 
 def _sentences(compared: ComparisonBy) -> Iterator[str]:
@@ -81,14 +80,14 @@ def _outcome(rows: Sequence[ComparedValue]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str, Any]]:
+def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[RowFacts]:
+    work = {name: group.shared.get(name) for name in _WORK if name in differing}
     for row in group.rows:
-        interval = row.result.interval
-        speedup = row.speedup_interval
+        interval, speedup = row.result.interval, row.speedup_interval
         yield {
             **group.shared,
             **{name: row.result.facts.get(name) for name in ("model", *_NAMES)},
-            "work": _work(group, differing),
+            "work": ", ".join(fact_words(work)) or None,
             "result_id": row.result.facts["result_id"],
             "name": row.name,
             "value": row.result.value,
@@ -103,35 +102,17 @@ def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[dict[str
         }
 
 
-def _differing(groups: Sequence[ComparedGroup]) -> set[str]:
-    """The columns in which not all questions agree."""
-    return {*varying([group.shared for group in groups], (*_NAMES, *_WORK))}
-
-
-def _work(group: ComparedGroup, differing: Collection[str]) -> str | None:
-    """The question in words, as far as it differs from others."""
-    facts = {name: group.shared.get(name) for name in _WORK if name in differing}
-    return ", ".join(fact_words(facts)) or None
-
-
-def _kind(groups: Sequence[ComparedGroup]) -> Any:
+def _kind(groups: Sequence[ComparedGroup]) -> FieldKind:
     numbers = all(isinstance(group.baseline, int | float) for group in groups)
     return "number" if groups and numbers else "word"
 
 
-def _advance(groups: Sequence[ComparedGroup]) -> str:
-    """The heading of speed-ups, e.g. `times as good as cpu`."""
-    baselines = {str(group.baseline) for group in groups}
-    return f"times as good as {baselines.pop() if len(baselines) == 1 else 'the first'}"
-
-
-def _notes(compared: ComparisonBy) -> tuple[str, ...]:
-    if not compared.groups:
-        return ()
-    kept = (
-        "Results are compared only if they agree in everything else: model, weights, mode, sizes,"
-        ' machine and launcher; "difference shown" asks for more than interval and grade leave'
-        " open.",
-    )
-    alone = f"Without another one to be compared with: {compared.alone:,}."
-    return (*kept, alone) if compared.alone else kept
+def _notes(compared: ComparisonBy) -> Iterator[str]:
+    if compared.groups:
+        yield (
+            "Results are compared only if they agree in everything else: model, weights, mode,"
+            ' sizes, machine and launcher; "difference shown" asks for more than interval and grade'
+            " leave open."
+        )
+        if compared.alone:
+            yield f"Without another one to be compared with: {compared.alone:,}."

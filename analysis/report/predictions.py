@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.charts.chart import Chart
-from analysis.charts.predictions.accuracy import kept_chart
-from analysis.charts.predictions.errors import errors_chart
-from analysis.charts.predictions.units import shown_unit, shown_value
-from analysis.charts.topics import distinctly_named
-from analysis.charts.words import listed, noun_count, path_words
+from analysis.charts.accuracy import errors_chart, kept_chart
+from analysis.charts.chart import Chart, distinctly_named
+from analysis.charts.predictions import shown_unit, shown_value
+from analysis.charts.words import listed, noun_count, path_words, uppercase_first
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
 from analysis.predict.features import Domain
-from analysis.predict.kept_evaluation import KeptAnswer, KeptEvaluation, KeptTrial
-from analysis.predict.manifest import PredictorManifest, TargetFacts
+from analysis.predict.manifest import (
+    KeptAnswer,
+    KeptEvaluation,
+    KeptTrial,
+    PredictorManifest,
+    TargetFacts,
+)
 from analysis.predict.novelty import NAMED_NOVELTIES, NOVELTIES, Novelty
 from analysis.predict.trials import NEAR
 from analysis.report.report import Report, ReportSection
@@ -22,9 +25,9 @@ from analysis.results.source import OWN_SOURCES
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import rounded
 
-_OURS = "ourselves"
 _DIGITS = 4
-_MOST = 700.0
+_MOST_LOGARITHM = 700.0
+_MOST_ROWS = 100
 _SPAN = (
     Field("target", "predicted"),
     Field("feature", "of a question"),
@@ -36,16 +39,17 @@ _LEFT_OUT = (Field("reason", "because", "prose"), Field("results", kind="number"
 _MACHINES = (Field("name", "device"), Field("backends"), Field("precisions"), Field("peaks"))
 
 
-def ground_tables(manifest: PredictorManifest, machines: Sequence[KnownMachine]) -> Iterator[Table]:
+def _ground_tables(
+    manifest: PredictorManifest, machines: Sequence[KnownMachine]
+) -> Iterator[Table]:
     """Results by who measured them, those left out by reason, and devices."""
     sources = dict.fromkeys(name for one in manifest.targets.values() for name in one.examples)
-    columns = [
-        Field("source", "measured by"),
-        *(Field(name, PREDICTION_TARGETS[name].label, "number") for name in manifest.targets),
-    ]
+    labels = {name: PREDICTION_TARGETS[name].label for name in manifest.targets}
+    numbers = (Field(name, label, "number") for name, label in labels.items())
+    columns = [Field("source", "measured by"), *numbers]
     rows = [
         {
-            "source": _OURS if source in OWN_SOURCES else source,
+            "source": "ourselves" if source in OWN_SOURCES else source,
             **{name: facts.examples.get(source) for name, facts in manifest.targets.items()},
         }
         for source in sources
@@ -72,7 +76,7 @@ def _machine(machine: KnownMachine) -> RowFacts:
     }
 
 
-def span_table(domains: Mapping[str, Domain]) -> Table:
+def _span_table(domains: Mapping[str, Domain]) -> Table:
     """The span of each number of questions; targets with the same examples share rows."""
     alike: list[tuple[Domain, list[str]]] = []
     for name, domain in domains.items():
@@ -100,31 +104,25 @@ def _spans(domain: Domain, labels: str) -> Iterator[RowFacts]:
 
 def _number(logarithm: float) -> float | None:
     """The number behind a logarithm; None where no number is as large."""
-    return rounded(math.exp(logarithm), _DIGITS) if abs(logarithm) < _MOST else None
+    return rounded(math.exp(logarithm), _DIGITS) if abs(logarithm) < _MOST_LOGARITHM else None
 
 
-_MOST_ROWS = 100
-
-
-def miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
-    """The hidden results of a target that were predicted worst, the worst first."""
+def _miss_table(target: Target, title: str, trials: Iterable[tuple[Novelty, KeptTrial]]) -> Table:
     misses = [
         (one, novelty) for novelty, trial in trials for one in trial.misses if one.error > NEAR
     ]
     misses.sort(key=lambda miss: -miss[0].error)
-    rows = [_miss_row(one, target, novelty) for one, novelty in misses]
+    rows = [_miss_row(one, target, novelty) for one, novelty in misses[:_MOST_ROWS]]
     note = (
         "Of each way of asking, the hidden results that were predicted worst, if they are off by"
         f" more than {100 * NEAR:.0f} %."
     )
-    shown, more = rows[:_MOST_ROWS], max(0, len(rows) - _MOST_ROWS)
-    columns = _miss_columns(target)
-    table = Table(title, columns, shown, (note,), f"misses_{target.name}", left_out=more)
-    return table.filled()
+    name, left_out = f"misses_{target.name}", len(misses) - len(rows)
+    return Table(title, _miss_columns(target), rows, (note,), name, left_out=left_out).filled()
 
 
 def _miss_columns(target: Target) -> tuple[Field, ...]:
-    unit = shown_unit(target).name
+    unit = shown_unit(target)
     return (
         Field("novelty", "asked about"),
         Field("model"),
@@ -199,15 +197,12 @@ class DescribedPredictor:
     """Everything that a report shows of a predictor."""
 
     database: str
-    """The name of its database."""
     manifest: PredictorManifest
     machines: Sequence[KnownMachine]
     domains: Mapping[str, Domain]
     """The span of the examples by target."""
     evaluation: KeptEvaluation | None
-    """The evaluation that is kept beside it."""
     evaluation_command: str
-    """The command that makes one."""
 
     @property
     def trials(self) -> Iterator[tuple[Target, Novelty, KeptTrial]]:
@@ -224,8 +219,8 @@ def prediction_report(predictor: DescribedPredictor) -> Report:
         ReportSection("errors", "Errors", (), [*_error_tables(predictor)], _errors(manifest)),
         _measured_section(predictor),
         ReportSection("misses", "Largest misses", (), [*_miss_tables(predictor)]),
-        ReportSection("rests", "What it rests on", (), [*ground_tables(manifest, machines)]),
-        ReportSection("domain", "What it spans", (), [span_table(predictor.domains)]),
+        ReportSection("rests", "What it rests on", (), [*_ground_tables(manifest, machines)]),
+        ReportSection("domain", "What it spans", (), [_span_table(predictor.domains)]),
         ReportSection("method", "Method", notes=_METHOD),
     )
     return Report(
@@ -240,13 +235,9 @@ def prediction_report(predictor: DescribedPredictor) -> Report:
 def _facts(predictor: DescribedPredictor) -> dict[str, str]:
     manifest, evaluation = predictor.manifest, predictor.evaluation
     sources = "our own and imported results" if manifest.sources == "all" else "our own results"
-    trained = f"{manifest.trained_at:%Y-%m-%d %H:%M} UTC"
-    evaluated = evaluation and f"{evaluation.evaluated_at:%Y-%m-%d %H:%M} UTC"
-    return {
-        "trained": f"{trained}, by AccelMatrix {manifest.accelmatrix}",
-        "from": sources,
-        "evaluated": evaluated or "not yet",
-    }
+    trained = f"{manifest.trained_at:%Y-%m-%d %H:%M} UTC, by AccelMatrix {manifest.accelmatrix}"
+    evaluated = f"{evaluation.evaluated_at:%Y-%m-%d %H:%M} UTC" if evaluation else "not yet"
+    return {"trained": trained, "from": sources, "evaluated": evaluated}
 
 
 def _errors(manifest: PredictorManifest) -> tuple[Chart, ...]:
@@ -264,7 +255,7 @@ def _error_tables(predictor: DescribedPredictor) -> Iterator[Table]:
             for novelty in NOVELTIES
             if novelty in facts.errors or (name, novelty) in trials
         ]
-        title = _title(target)
+        title = uppercase_first(target.label)
         yield Table(title, _ERRORS, rows, name=f"errors_{name}").filled()
 
 
@@ -306,8 +297,4 @@ def _miss_tables(predictor: DescribedPredictor) -> Iterator[Table]:
     for target in PREDICTION_TARGETS.values():
         trials = [(novelty, trial) for of, novelty, trial in predictor.trials if of == target]
         if trials:
-            yield miss_table(target, _title(target), trials)
-
-
-def _title(target: Target) -> str:
-    return f"{target.label[:1].upper()}{target.label[1:]}"
+            yield _miss_table(target, uppercase_first(target.label), trials)

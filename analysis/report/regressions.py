@@ -5,18 +5,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.charts.history.changes import change_chart
-from analysis.charts.history.levels import reading_words
-from analysis.charts.history.regressions import regression_charts
-from analysis.charts.topics import distinctly_named
+from analysis.charts.chart import distinctly_named
+from analysis.charts.levels import reading_words
+from analysis.charts.regressions import change_chart, regression_charts
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY
-from analysis.regress.steps import LevelStep
-from analysis.report.cells import marks_sentences, shared_facts
-from analysis.report.details import result_details
-from analysis.report.report import Report, ReportSection, table_section
-from analysis.report.results import RememberedAnswers, reported_results
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.report import (
+    RememberedAnswers,
+    Report,
+    ReportSection,
+    reported_results,
+    table_section,
+)
+from analysis.report.shared import report_on
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
 from analysis.results.table import Field, RowFacts, Table
@@ -73,12 +74,7 @@ _METHOD = (
 
 
 def regression_report(judgements: Judgements, source: ArrowSource, selection: Selection) -> Report:
-    """The report on the verdicts of a run.
-
-    Args:
-        judgements: the verdicts.
-        source: the database of the judged side.
-        selection: its results.
+    """The report on the verdicts of a run, from the database and the results of the judged side.
 
     Raises:
         BenchError: the database cannot be read.
@@ -88,34 +84,20 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
     notes = [reading_words(judgements.threshold)] if charts else []
+    changes = _verdict_table("changes", "Changes", judgements, _OPEN)
+    unchanged = _verdict_table("unchanged", "No change", judgements, ("no change",))
+    beside = "Changed beside: candidates for the cause"
     sections = (
-        table_section(
-            "changes", "Changes", _verdict_table("changes", "Changes", judgements, _OPEN)
-        ),
-        table_section(
-            "beside", "Changed beside: candidates for the cause", _beside_table(verdicts)
-        ),
+        table_section("changes", "Changes", changes),
+        table_section("beside", beside, _beside_table(verdicts)),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
         table_section("steps", "Steps of the series", _step_table(verdicts)),
-        table_section(
-            "unchanged",
-            "No change",
-            _verdict_table("unchanged", "No change", judgements, ("no change",)),
-        ),
+        table_section("unchanged", "No change", unchanged),
         table_section("refused", "Not compared", _refusal_table(judgements)),
         ReportSection("method", "Method", notes=_METHOD),
-        *shared_sections(results),
     )
-    return Report(
-        topic=REGRESSION_TOPIC,
-        title=f"{judgements.run} against {judgements.base}",
-        facts={**_facts(judgements), **shared_facts(results.rows)},
-        answers=[*marks_sentences(results)],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
+    title = f"{judgements.run} against {judgements.base}"
+    return report_on(results, REGRESSION_TOPIC, title, sections, facts=_facts(judgements))
 
 
 def _facts(judgements: Judgements) -> dict[str, str]:
@@ -137,42 +119,36 @@ def _bounded(
 
 def _verdict_table(name: str, title: str, judgements: Judgements, verdicts: Sequence[str]) -> Table:
     rows = [
-        {**_verdict_row(one), "base_run": _other_base(one, judgements.base)}
+        _verdict_row(one, judgements.base)
         for one in judgements.judgements
         if one.verdict in verdicts
     ]
-    note = (
+    notes = [
         "Before and after are the geometric means of a result's launches, and the change is their"
         " ratio with its 95 % interval; p is adjusted for all comparisons."
-    )
-    replaced = (
-        ["Where a change was accepted, the first run at the new level is the baseline."]
-        if any(step.accepted for one in judgements.judgements for step in one.steps)
-        else []
-    )
-    return _bounded(name, title, _VERDICTS, rows, note, *replaced)
+    ]
+    if any(step.accepted for one in judgements.judgements for step in one.steps):
+        notes.append("Where a change was accepted, the first run at the new level is the baseline.")
+    return _bounded(name, title, _VERDICTS, rows, *notes)
 
 
-def _other_base(judgement: Judgement, base: str) -> str | None:
-    """The run of the earlier result, unless it is the one that the whole report is about."""
-    run_id = str(judgement.before.facts["run_id"]) if judgement.before else base
-    return None if run_id == base else run_id
-
-
-def _verdict_row(judgement: Judgement) -> dict[str, Any]:
-    before, after, ratio = judgement.before, judgement.after, judgement.ratio
+def _verdict_row(judgement: Judgement, base: str) -> RowFacts:
+    """A row; its run is that of the earlier result, unless the whole report is about that one."""
+    before, after = judgement.before, judgement.after
+    run_id = str(before.facts["run_id"]) if before else base
     return {
         "result_id": after and after.facts["result_id"],
         "verdict": judgement.verdict,
         **_cell(judgement),
         "before": before and before.geometric_mean,
         "after": after and after.geometric_mean,
-        **_ratio(ratio),
+        **_ratio(judgement.ratio),
         "launches": f"{len(before.launches)}, {len(after.launches)}" if before and after else None,
         "p_value": judgement.p_value,
         "noise": judgement.noise,
         "reason": judgement.reason or None,
         "changes": "; ".join(judgement.changes or ()) or None,
+        "base_run": None if run_id == base else run_id,
     }
 
 
@@ -183,8 +159,8 @@ def _cell(judgement: Judgement) -> dict[str, str]:
 def _ratio(ratio: Estimate | None) -> dict[str, float]:
     if ratio is None:
         return {}
-    known = ratio.low > 0 and ratio.high < math.inf
-    ends = {"ratio_low": ratio.low, "ratio_high": ratio.high} if known else {}
+    is_bounded = ratio.low > 0 and ratio.high < math.inf
+    ends = {"ratio_low": ratio.low, "ratio_high": ratio.high} if is_bounded else {}
     return {"ratio": ratio.value, **ends}
 
 
@@ -205,34 +181,31 @@ def _beside_table(judgements: Sequence[Judgement]) -> Table:
 
 
 def _step_table(judgements: Sequence[Judgement]) -> Table:
-    pairs = [(judgement, step) for judgement in judgements for step in judgement.steps]
-    rows = [_step_row(*pair) for pair in pairs]
+    rows = [
+        {
+            **_cell(judgement),
+            "result_id": step.first.result_id,
+            "date": step.date,
+            "run_id": step.run_id,
+            "commit": step.first.git_commit and step.first.git_commit[:_LETTERS],
+            **_ratio(step.ratio),
+            "accepted": "yes" if step.accepted else "no",
+            "reason": step.accepted,
+        }
+        for judgement in judgements
+        for step in judgement.steps
+    ]
     return _bounded("steps", "Steps", _STEPS, rows)
-
-
-def _step_row(judgement: Judgement, step: LevelStep) -> dict[str, Any]:
-    return {
-        **_cell(judgement),
-        "result_id": step.first.result_id,
-        "date": step.date,
-        "run_id": step.run_id,
-        "commit": step.first.git_commit and step.first.git_commit[:_LETTERS],
-        **_ratio(step.ratio),
-        "accepted": "yes" if step.accepted else "no",
-        "reason": step.accepted,
-    }
 
 
 def _refusal_table(judgements: Judgements) -> Table:
     """Cells that cannot be compared, with the reason, and those of one side alone."""
     refused = [one for one in judgements.judgements if one.verdict == "not comparable"]
     rows = [{**_cell(one), "reason": one.reason} for one in refused]
+    sides = ((judgements.base, judgements.only_before), (judgements.run, judgements.only_after))
     rows += [
         {"cell_id": cell_id, "reason": f"only in {side}"}
-        for side, cells in (
-            (judgements.base, judgements.only_before),
-            (judgements.run, judgements.only_after),
-        )
+        for side, cells in sides
         for cell_id in cells
     ]
     return _bounded("refused", "Not compared", _REFUSED, rows)

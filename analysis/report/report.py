@@ -1,16 +1,24 @@
-"""A report: sections of sentences, tables and charts, with the details behind each number."""
+"""A report: sections of sentences, tables and charts; the results it shows, and their details."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from analysis.charts.chart import Chart
-from analysis.results.table import Table
+from analysis.compare.values import MetricValue, metric_values, with_intervals
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection
+from analysis.results.source import ArrowSource, text
+from analysis.results.table import RowFacts, Table
 from analysis.results.trust import GradeSummary
 
-MOST_ROWS = 1000
-"""Results in one report, the newest; those beyond are counted."""
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-NO_GRADES = GradeSummary({}, None)
+_MOST_ROWS = 1000
+"""Results in one report, the newest; those beyond are counted."""
+_NO_GRADES = GradeSummary({}, None)
 
 
 @dataclass(frozen=True)
@@ -20,13 +28,11 @@ class ReportSection:
     name: str
     title: str
     notes: Sequence[str] = ()
-    """Sentences at its beginning."""
     tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
 
     @property
     def is_empty(self) -> bool:
-        """True if it shows nothing."""
         return not (self.notes or self.charts or any(table.rows for table in self.tables))
 
 
@@ -45,9 +51,7 @@ class ResultDetail:
     warmup_ms: Sequence[float] = ()
     """Durations of the warm-up in their order, milliseconds; thinned where there are many."""
     timed_ms: Sequence[float] = ()
-    """Timed durations likewise."""
     warmup_count: int = 0
-    """Durations of the warm-up that were measured."""
     timed_count: int = 0
     is_ours: bool = True
     """False for what others measured, which no command measures again."""
@@ -65,13 +69,80 @@ class Report:
     """Sentences that answer its question, as far as the measurements support it."""
     sections: Sequence[ReportSection]
     details: Mapping[str, ResultDetail] = field(default_factory=dict)
-    """Details by result id."""
     left_out: int = 0
-    """Results of the selection beyond those that it shows."""
-    grades: GradeSummary = NO_GRADES
+    grades: GradeSummary = _NO_GRADES
     """The grades of its results, with the cause that explains most."""
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, in their order."""
         return tuple(chart for section in self.sections for chart in section.charts)
+
+
+class RememberedAnswers:
+    """A database that is asked each question once."""
+
+    def __init__(self, source: ArrowSource) -> None:
+        self._source = source
+        self._answers: dict[str, pa.Table] = {}
+
+    def arrow(self, sql: str) -> "pa.Table":
+        if sql not in self._answers:
+            self._answers[sql] = self._source.arrow(sql)
+        return self._answers[sql]
+
+
+@dataclass(frozen=True)
+class ReportedResults:
+    """The results that a report shows."""
+
+    source: ArrowSource
+    selection: Selection
+    """All that was asked for."""
+    rows: tuple[RowFacts, ...]
+    """The newest of them by cell id, with every column of `benchmark_performance`."""
+    left_out: int
+
+    @cached_property
+    def ids(self) -> str:
+        """The ids of the results, to stand in brackets behind IN."""
+        return ", ".join(text(row["result_id"]) for row in self.rows) or "''"
+
+    @cached_property
+    def shown(self) -> Selection:
+        """The selection of these rows alone, which a large database finds quickly."""
+        if not self.left_out:
+            return self.selection
+        return replace(self.selection, condition=f"result_id IN ({self.ids})", every=True)
+
+    def values(self, metric: Metric) -> tuple[MetricValue, ...]:
+        """The values of a metric with the intervals that durations give, and the rows' grades.
+
+        The newest of a series is of grade D where the one before contradicts it, which a selection
+        of single results cannot know.
+        """
+        grades = {row["result_id"]: row["grade"] for row in self.rows}
+        values = [
+            replace(value, facts={**value.facts, "grade": grades[value.facts["result_id"]]})
+            for value in metric_values(self.source, self.shown, metric)
+            if value.facts["result_id"] in grades
+        ]
+        completed = with_intervals(self.source, values, metric)
+        return tuple(completed[value.key] for value in values)
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.source.arrow(sql).to_pylist()
+        return rows
+
+
+def reported_results(source: ArrowSource, selection: Selection) -> ReportedResults:
+    """The newest results of a selection."""
+    rows = source.arrow(
+        f"SELECT * FROM {selection.relation} ORDER BY measured_at DESC NULLS LAST, result_id"
+        f" LIMIT {_MOST_ROWS}"
+    ).to_pylist()
+    total = len(rows)
+    if total == _MOST_ROWS:
+        counted = source.arrow(f"SELECT count(*) AS results FROM {selection.relation}")
+        total = counted.to_pylist()[0]["results"]
+    rows.sort(key=lambda row: (row["cell_id"], row["result_id"]))
+    return ReportedResults(source, selection, tuple(rows), total - len(rows))

@@ -1,23 +1,20 @@
-"""Parts that every report has: all results, failures, the environment, and the grades of all."""
+"""Sections that every report has: all results, failures, the environment; the grades of all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from analysis.report.cells import cell_table
-from analysis.report.report import ReportSection, table_section
-from analysis.report.results import ReportedResults
-from analysis.results.changes import contradiction
+from analysis.report.cells import cell_table, marks_sentences, result_details, shared_facts
+from analysis.report.report import Report, ReportedResults, ReportSection, table_section
 from analysis.results.selection import IS_OURS
-from analysis.results.source import text
 from analysis.results.table import Field, RowFacts, Table
-from analysis.results.trust import GradeSummary, summarise_grades
-from runner.contract.record.doubts import Doubt
+from analysis.results.trust import GradeSummary, contradiction, summarise_grades
 from runner.contract.record.record import Row
-from runner.contract.record.verdict import Grade
+from runner.contract.record.verdict import Doubt, Grade
 
 _MOST_SHOWN = 6
 """Environments and machines side by side; more are counted."""
-_FACT = Field("fact")
 _GIBIBYTE = 2**30
 _MACHINE_FACTS = {
     "device_name": "device",
@@ -37,15 +34,45 @@ _SOFTWARE_FACTS = {
     "image": "image",
     "image_digest": "image digest",
 }
+_NAMED_FACTS = {"library": "libraries", "variable": "environment_variables"}
+"""Columns of many facts, by the word for one of them."""
 
 
-def environment_section(results: ReportedResults) -> ReportSection:
-    """Machines and software that the results were measured with."""
-    tables = (machine_table(results), software_table(results))
-    return table_section("environment", "Environment", *tables)
+def report_on(
+    results: ReportedResults,
+    topic: str,
+    title: str,
+    sections: Iterable[ReportSection],
+    answers: Iterable[str] = (),
+    facts: Mapping[str, str] = MappingProxyType({}),
+) -> Report:
+    """A report on results: its own sections, and behind them those that every report has."""
+    everything = (*sections, *_shared_sections(results))
+    return Report(
+        topic=topic,
+        title=title,
+        facts={**facts, **shared_facts(results.rows)},
+        answers=[*marks_sentences(results), *answers],
+        sections=[section for section in everything if not section.is_empty],
+        details=result_details(results),
+        left_out=results.left_out,
+        grades=_grades(results),
+    )
 
 
-def machine_table(results: ReportedResults) -> Table:
+def _shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
+    title = "Graphs that took a remedy"
+    return (
+        table_section("results", "Results", cell_table(results)),
+        table_section("failures", "Failures and what helps", _failure_table(results)),
+        table_section("graphs", title, Table(title, _GRAPHS, _graphs(results), name="graphs")),
+        table_section(
+            "environment", "Environment", _machine_table(results), _software_table(results)
+        ),
+    )
+
+
+def _machine_table(results: ReportedResults) -> Table:
     """A column for each machine with its device."""
     machines = results.ask(f"""
         SELECT h.* EXCLUDE (seen_at), used.results FROM hardware_info h JOIN (
@@ -53,12 +80,11 @@ def machine_table(results: ReportedResults) -> Table:
             WHERE result_id IN ({results.ids}) GROUP BY hardware_id
         ) used USING (hardware_id) ORDER BY used.results DESC, hardware_id
     """)
-    described = [_machine(row) for row in machines]
     names = [str(row["device_name"] or row["cpu_model"] or row["hardware_id"]) for row in machines]
-    return _side_by_side("machines", "Machines", names, described, _MACHINE_FACTS)
+    return _side_by_side("machines", "Machines", names, map(_machine, machines), _MACHINE_FACTS)
 
 
-def software_table(results: ReportedResults) -> Table:
+def _software_table(results: ReportedResults) -> Table:
     """A column for each set of libraries."""
     environments = results.ask(f"""
         SELECT e.* EXCLUDE (seen_at), used.results, used.runtimes FROM environments e JOIN (
@@ -67,34 +93,32 @@ def software_table(results: ReportedResults) -> Table:
             FROM benchmark_results WHERE result_id IN ({results.ids}) GROUP BY environment_id
         ) used USING (environment_id) ORDER BY used.results DESC, environment_id
     """)
-    libraries = sorted({name for row in environments for name, _ in row["libraries"] or ()})
-    variables = sorted({name for row in environments for name, _ in _variables(row)})
-    words = {
-        **_SOFTWARE_FACTS,
-        **{f"library {name}": name for name in libraries},
-        **{f"variable {name}": name for name in variables},
-    }
-    names = [", ".join(filter(None, row["runtimes"])) or "unknown" for row in environments]
-    return _side_by_side("software", "Software", names, map(_software, environments), words)
+    words = dict(_SOFTWARE_FACTS)
+    for kind, column in _NAMED_FACTS.items():
+        names = sorted({name for row in environments for name, _ in row[column] or ()})
+        words |= {f"{kind} {name}": name for name in names}
+    headings = [", ".join(filter(None, row["runtimes"])) or "unknown" for row in environments]
+    return _side_by_side("software", "Software", headings, map(_software, environments), words)
 
 
 def _side_by_side(
-    name: str, title: str, headings: Sequence[str], facts: Any, words: Mapping[str, str]
+    name: str,
+    title: str,
+    headings: Sequence[str],
+    facts: Iterable[RowFacts],
+    words: Mapping[str, str],
 ) -> Table:
     """A row for each fact, where any has it."""
-    shown = list(facts)[:_MOST_SHOWN]
-    columns = [
-        Field(f"of_{number}", heading, "prose")
-        for number, heading in enumerate(headings[:_MOST_SHOWN])
-    ]
+    shown = {f"of_{number}": one for number, one in enumerate(facts) if number < _MOST_SHOWN}
+    columns = [Field(key, heading, "prose") for key, heading in zip(shown, headings, strict=False)]
     rows = [
-        {"fact": word, **{f"of_{number}": one.get(key) for number, one in enumerate(shown)}}
-        for key, word in words.items()
-        if any(one.get(key) is not None for one in shown)
+        {"fact": word, **{key: one.get(fact) for key, one in shown.items()}}
+        for fact, word in words.items()
+        if any(one.get(fact) is not None for one in shown.values())
     ]
     more = len(headings) - len(shown)
     notes = (f"and {more:,} more of fewer results",) if more else ()
-    return Table(title, (_FACT, *columns), rows, notes, name, is_list=False)
+    return Table(title, (Field("fact"), *columns), rows, notes, name, is_list=False)
 
 
 def _machine(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,18 +134,15 @@ def _machine(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _software(row: Mapping[str, Any]) -> dict[str, Any]:
-    libraries = {f"library {name}": version for name, version in row["libraries"] or ()}
-    variables = {f"variable {name}": value for name, value in _variables(row)}
-    return {**row, "used_by": str(row["results"]), **libraries, **variables}
-
-
-def _variables(row: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    return row["environment_variables"] or ()
+    named = {
+        f"{kind} {name}": value
+        for kind, column in _NAMED_FACTS.items()
+        for name, value in row[column] or ()
+    }
+    return {**row, "used_by": str(row["results"]), **named}
 
 
 _MOST_REASONS = 200
-_BEFORE = " failed, "
-"""Stands in `graph_remedy` between a way of exporting that failed and the one that went."""
 _KINDS = f"""
     CASE WHEN r.status <> 'ok' THEN r.status
         WHEN r.correct IS FALSE THEN 'wrong'
@@ -132,24 +153,20 @@ _KINDS = f"""
 """
 _FAILURES = (
     Field("kind", "verdict"),
-    Field("model"),
-    Field("backend"),
-    Field("runtime"),
+    *map(Field, ("model", "backend", "runtime")),
     Field("cells", kind="number"),
     Field("reason", kind="prose"),
     Field("remedy", "what helps", "prose"),
     Field("cell_id", "for example", "id"),
 )
 _GRAPHS = (
-    Field("model"),
-    Field("backend"),
-    Field("runtime"),
+    *map(Field, ("model", "backend", "runtime")),
     Field("graph_remedy", "how the graph was made", "prose"),
     Field("cells", kind="number"),
 )
 
 
-def failure_section(results: ReportedResults) -> ReportSection:
+def _failure_table(results: ReportedResults) -> Table:
     """Verdicts that are no sound measurement, alike ones in one row, with what helps."""
     rows = results.ask(f"""
         SELECT {_KINDS} AS kind, model, backend, runtime,
@@ -162,54 +179,37 @@ def failure_section(results: ReportedResults) -> ReportSection:
         GROUP BY ALL ORDER BY cells DESC, cell_id LIMIT {_MOST_REASONS}
     """)
     groups = max((row.pop("groups") for row in rows), default=0)
-    table = Table(
-        "Verdicts other than a sound measurement",
-        _FAILURES,
-        rows,
-        name="failures",
-        left_out=groups - len(rows),
-    )
-    return table_section("failures", "Failures and what helps", table)
+    title, left_out = "Verdicts other than a sound measurement", groups - len(rows)
+    return Table(title, _FAILURES, rows, name="failures", left_out=left_out)
 
 
-def graph_section(results: ReportedResults) -> ReportSection:
+def _graphs(results: ReportedResults) -> list[dict[str, Any]]:
     """Graphs that could not be exported at the first try, with the way that went."""
-    rows = results.ask(f"""
+    return results.ask(f"""
         SELECT model, backend, runtime, graph_remedy, count(*) AS cells FROM benchmark_results
-        WHERE result_id IN ({results.ids}) AND contains(graph_remedy, {text(_BEFORE)})
+        WHERE result_id IN ({results.ids}) AND graph_attempts > 1
         GROUP BY ALL ORDER BY ALL
     """)
-    table = Table("Graphs that took a remedy", _GRAPHS, rows, name="graphs")
-    return table_section("graphs", "Graphs that took a remedy", table)
 
 
-def shared_sections(results: ReportedResults) -> tuple[ReportSection, ...]:
-    """The sections behind those of a topic."""
-    return (
-        table_section("results", "Results", cell_table(results)),
-        failure_section(results),
-        graph_section(results),
-        environment_section(results),
-    )
+@dataclass(frozen=True)
+class _GradedRow:
+    grade: Grade | None
+    doubts: Sequence[Doubt]
 
 
-def grades_of(results: ReportedResults) -> GradeSummary:
+def _grades(results: ReportedResults) -> GradeSummary:
     """The grades of a report's results, with the cause that explains most."""
-    doubts = results.ask(
+    rows = results.ask(
         f"SELECT result_id, doubts FROM benchmark_results WHERE result_id IN ({results.ids})"
     )
-    by_id = {row["result_id"]: row["doubts"] for row in doubts}
-    return summarise_grades([_GradedRow(row, by_id[row["result_id"]]) for row in results.rows])
+    doubts = {row["result_id"]: row["doubts"] for row in rows}
+    return summarise_grades([_graded(row, doubts[row["result_id"]]) for row in results.rows])
 
 
-class _GradedRow:
-    """A row as the summary of grades reads it."""
-
-    def __init__(self, row: RowFacts, doubts: Sequence[Row] | None) -> None:
-        self.grade: Grade | None = row["grade"]
-        self.doubts: Sequence[Doubt] = [
-            Doubt(**{**doubt, "facts": dict(doubt["facts"])}) for doubt in doubts or ()
-        ]
-        if row.get("contradicted_by"):
-            run_id, _, _ = row["contradicted_by"].partition("/")
-            self.doubts = [contradiction(run_id, row["contradicted_factor"]), *self.doubts]
+def _graded(row: RowFacts, doubts: Sequence[Row] | None) -> _GradedRow:
+    known = [Doubt(**{**doubt, "facts": dict(doubt["facts"])}) for doubt in doubts or ()]
+    if row.get("contradicted_by"):
+        run_id, _, _ = row["contradicted_by"].partition("/")
+        known.insert(0, contradiction(run_id, row["contradicted_factor"]))
+    return _GradedRow(row["grade"], known)

@@ -1,24 +1,36 @@
-"""Topics of reports: which sections each has."""
+"""Topics of reports: which charts and sections each has."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from analysis.charts.topics import charts_of
-from analysis.compatibility.evidence import read_evidence
+from analysis.charts.chart import Chart, distinctly_named
+from analysis.charts.comparisons import property_comparison
+from analysis.charts.curves import size_curves
+from analysis.charts.durations import duration_charts
+from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
+from analysis.charts.scenarios import offline_curves, server_curves
+from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
 from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
-from analysis.report.cells import marks_sentences, shared_facts
+from analysis.compatibility.verdicts import read_evidence
+from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
 from analysis.report.comparisons import comparison_table
-from analysis.report.details import result_details
-from analysis.report.report import Report, ReportSection, table_section
-from analysis.report.results import RememberedAnswers, ReportedResults, reported_results
-from analysis.report.shared import grades_of, shared_sections
+from analysis.report.report import (
+    RememberedAnswers,
+    Report,
+    ReportedResults,
+    ReportSection,
+    reported_results,
+    table_section,
+)
+from analysis.report.shared import report_on
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import ArrowSource
-from analysis.results.table import Field, FieldKind, Table
+from analysis.results.table import Field, FieldKind, RowFacts, Table
 
 _THRESHOLDS = (
     "High: works, is proven and agrees, with at least"
@@ -26,9 +38,7 @@ _THRESHOLDS = (
     f" least {100 * MEDIUM_SHARE:.0f} %. Low: less, or with limits. N/A: does not work."
 )
 _REASONS = (
-    Field("model"),
-    Field("mode"),
-    Field("backend"),
+    *map(Field, ("model", "mode", "backend")),
     Field("level", kind="grade"),
     Field("share", "share of the best", "share", "share_low", "share_high"),
     Field("cells", kind="number"),
@@ -53,60 +63,50 @@ _FAMILIES = (
 )
 
 
-def rating_section(results: ReportedResults) -> ReportSection:
+def _rating_section(results: ReportedResults) -> ReportSection:
     """The ratings of all models of the selection on all backends."""
     ratings = rate(read_evidence(results.source, results.selection))
-    return table_section("ratings", "Models on backends", _matrix(ratings), _reasons(ratings))
+    rows = [_reason(one) for one in ratings if one.level != "not measured"]
+    reasons = Table("Levels with what they rest on", _REASONS, rows, name="rated").filled()
+    return table_section("ratings", "Models on backends", _matrix(ratings), reasons)
 
 
-def _matrix(ratings: tuple[Rating, ...]) -> Table:
+def _matrix(ratings: Sequence[Rating]) -> Table:
     rows: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for rating in ratings:
         row = rows[rating.model, rating.mode]
         row |= {"model": rating.model, "mode": rating.mode, f"on_{rating.backend}": rating.level}
     backends = sorted({rating.backend for rating in ratings})
-    columns = (
-        Field("model"),
-        Field("mode"),
-        *(Field(f"on_{name}", name, "grade") for name in backends),
-    )
+    levels = (Field(f"on_{name}", name, "grade") for name in backends)
+    columns = (Field("model"), Field("mode"), *levels)
     return Table("Models × backends", columns, list(rows.values()), (_THRESHOLDS,), "ratings")
 
 
-def _reasons(ratings: tuple[Rating, ...]) -> Table:
-    rows = [_reason(one) for one in ratings if one.level != "not measured"]
-    table = Table("Levels with what they rest on", _REASONS, rows, name="rated")
-    return table.filled()
-
-
-def _reason(rating: Rating) -> Mapping[str, Any]:
+def _reason(rating: Rating) -> RowFacts:
     runtime, precision = rating.fastest or (None, None)
     obstacle = rating.obstacle
     return {
-        **{name: getattr(rating, name) for name in ("model", "mode", "backend", "level")},
-        **{name: getattr(rating, name) for name in ("share", "share_low", "share_high")},
-        "cells": rating.cells,
+        **vars(rating),
         "runtime": runtime,
         "precision": precision,
         "verdict": obstacle and obstacle.verdict,
         "reason": obstacle and obstacle.reason,
         "remedy": obstacle and obstacle.remedy,
-        "source": rating.source,
     }
 
 
-def family_section(results: ReportedResults) -> ReportSection:
+def _family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
     rows = [_family(one) for one in summarise_families(results.source, results.shown)]
     notes = (
         "Ratios are geometric means, with the least and the greatest of the cells. A question mark"
         " says that most of its cells show no difference beyond intervals and grades.",
     )
-    table = Table("Families", _FAMILIES, rows, notes, "families")
-    return table_section("families", "Families", table.filled())
+    table = Table("Families", _FAMILIES, rows, notes, "families").filled()
+    return table_section("families", "Families", table)
 
 
-def _family(summary: FamilySummary) -> Mapping[str, Any]:
+def _family(summary: FamilySummary) -> RowFacts:
     return {
         "family": summary.family,
         "models": summary.models,
@@ -126,117 +126,207 @@ def _mean(name: str, ratio: MeanRatio | None) -> Mapping[str, float | None]:
 
 
 _MOST_ROWS = 1000
-_CELL = (
-    Field("model"),
-    Field("backend"),
-    Field("runtime"),
-    Field("precision"),
-    Field("batch_size", "batch", "number"),
-    Field("sequence_length", "tokens", "number"),
-)
-_GRADE = Field("grade", kind="grade")
+_CELL = ("model", "backend", "runtime", "precision", "batch_size", "sequence_length")
 
 
-def _number(name: str, heading: str, kind: FieldKind = "number", stem: str | None = None) -> Field:
-    low, high = (f"{stem}_low_s", f"{stem}_high_s") if stem else (None, None)
-    return Field(name, heading, kind, low, high, measured=kind == "number")
+def _number(name: str, heading: str, kind: FieldKind = "number") -> Field:
+    return Field(name, heading, kind, measured=kind == "number")
 
 
-_TRAINING = (
-    Field("training_precision", "numbers in training"),
-    _number("latency_median_ms", "step, ms"),
-    _number("forward_median_ms", "forward, ms"),
-    _number("loss_median_ms", "loss, ms"),
-    _number("backward_median_ms", "backward, ms"),
-    _number("optimizer_median_ms", "optimizer, ms"),
-    _number("memory_mb", "memory, MB"),
-    _GRADE,
-)
-_STARTS = (
-    Field("workers", kind="number"),
-    _number("startup_cold_median_s", "cold start, s", stem="startup_cold_median"),
-    _number("startup_warm_interpreter_median_s", "warm: interpreter, s"),
-    _number("startup_warm_import_median_s", "imports, s"),
-    _number("startup_warm_instantiate_median_s", "model, s"),
-    _number("startup_warm_weights_median_s", "weights, s"),
-    _number("startup_warm_first_query_median_s", "first query, s"),
-    _number("concurrent_models_per_second", "models/s at once"),
-    _number("concurrent_speedup", "times one alone"),
-    _GRADE,
-)
-_TRIED = (
-    Field("queries", kind="number"),
-    _number("throughput", "samples/s"),
-    _number("latency_median_ms", "median, ms"),
-    _number("memory_mb", "memory, MB"),
-    Field("found", "chosen"),
-)
-_EFFICIENCY = (
-    Field("mode"),
-    Field("part"),
-    _number("time_ms", "time, ms"),
-    _number("gflop_per_s", "GFLOP/s"),
-    _number("peak_gflop_per_s", "peak GFLOP/s"),
-    _number("mfu", "share of it", "share"),
-    _number("gb_per_s", "GB/s"),
-    _number("peak_gb_per_s", "peak GB/s"),
-    _number("mbu", "share of it", "share"),
-    _number("intensity", "FLOP per byte"),
-    Field("bound", "bound by"),
-    _GRADE,
-)
-_ARRIVALS = (
-    Field("target_qps", "offered queries/s", "number"),
-    Field("slo_ms", "limit, ms", "number"),
-    _number("achieved_qps", "answered queries/s"),
-    _number("peak_qps", "peak queries/s"),
-    _number("latency_median_ms", "median, ms"),
-    _number("latency_p99_ms", "p99, ms"),
-    _number("service_median_ms", "without waiting, ms"),
-    _GRADE,
-)
+def _metric(name: str) -> Field:
+    metric = METRICS[name]
+    return _number(metric.column, metric.report or metric.unit)
 
 
+_COLD = "startup_cold_median"
+_STAGE_HEADINGS = ("warm: interpreter, s", "imports, s", "model, s", "weights, s", "first query, s")
 _PARTS = {
-    "training_results": ("Parts of a training step", _TRAINING),
-    "startup_results": ("Starts and their stages", _STARTS),
-    "offline_curve": ("Batches that offline tried", _TRIED),
-    "efficiency": ("Achieved arithmetic and memory traffic", _EFFICIENCY),
-    "arrival_results": ("Latency at a rate of queries", _ARRIVALS),
+    "training_results": (
+        "Parts of a training step",
+        (
+            Field("training_precision", "numbers in training"),
+            _number("latency_median_ms", "step, ms"),
+            *(_number(f"{part}_median_ms", f"{part}, ms") for part in STEP_PARTS),
+            _metric("memory"),
+            GRADE_FIELD,
+        ),
+    ),
+    "startup_results": (
+        "Starts and their stages",
+        (
+            Field("workers", kind="number"),
+            replace(
+                _number(f"{_COLD}_s", "cold start, s"), low=f"{_COLD}_low_s", high=f"{_COLD}_high_s"
+            ),
+            *(
+                _number(f"startup_warm_{stage}_median_s", heading)
+                for stage, heading in zip(START_STAGES, _STAGE_HEADINGS, strict=True)
+            ),
+            _number("concurrent_models_per_second", "models/s at once"),
+            _number("concurrent_speedup", "times one alone"),
+            GRADE_FIELD,
+        ),
+    ),
+    "offline_curve": (
+        "Batches that offline tried",
+        (
+            Field("queries", kind="number"),
+            *map(_metric, ("throughput", "latency", "memory")),
+            Field("found", "chosen"),
+        ),
+    ),
+    "efficiency": (
+        "Achieved arithmetic and memory traffic",
+        (
+            Field("mode"),
+            Field("part"),
+            _number("time_ms", "time, ms"),
+            _metric("gflop_per_s"),
+            _number("peak_gflop_per_s", "peak GFLOP/s"),
+            _number("mfu", "share of it", "share"),
+            _metric("gb_per_s"),
+            _number("peak_gb_per_s", "peak GB/s"),
+            _number("mbu", "share of it", "share"),
+            _number("intensity", "FLOP per byte"),
+            Field("bound", "bound by"),
+            GRADE_FIELD,
+        ),
+    ),
+    "arrival_results": (
+        "Latency at a rate of queries",
+        (
+            Field("target_qps", "offered queries/s", "number"),
+            Field("slo_ms", "limit, ms", "number"),
+            _number("achieved_qps", "answered queries/s"),
+            *map(_metric, ("peak_qps", "latency", "p99")),
+            _number("service_median_ms", "without waiting, ms"),
+            GRADE_FIELD,
+        ),
+    ),
 }
 """Titles and fields by the view that has the rows."""
 _CONDITIONS = {"arrival_results": "scenario = 'server'"}
 
 
-def part_table(results: ReportedResults, view: str) -> Table:
+def _part_table(results: ReportedResults, view: str) -> Table:
     """Rows of a view that belong to the report's results; a field without a value is left out."""
-    title, fields = _PARTS[view]
-    everything = (*_CELL, *fields)
-    bounds = [name for field in fields for name in (field.low, field.high) if name]
-    names = ", ".join(["result_id", *(field.name for field in everything), *bounds])
+    title, own = _PARTS[view]
+    fields = (*(field for field in CELL_FIELDS if field.name in _CELL), *own)
+    bounds = [name for field in own for name in (field.low, field.high) if name]
+    names = ", ".join(["result_id", *(field.name for field in fields), *bounds])
     rows = results.ask(f"""
         SELECT {names} FROM {view}
         WHERE result_id IN ({results.ids}) AND {_CONDITIONS.get(view, "true")}
         ORDER BY model, backend, runtime, precision, batch_size, result_id LIMIT {_MOST_ROWS}
     """)
-    return Table(title, everything, rows, name=view).filled()
+    return Table(title, fields, rows, name=view).filled()
 
 
-_THROUGHPUT = METRICS["throughput"]
-Sections = Callable[[ReportedResults], Sequence[ReportSection]]
+_MakeTable = Callable[[ReportedResults], Table]
+_MakeSection = Callable[[ReportedResults], ReportSection]
+
+
+def _by(name: str, title: str, metric: str = "latency") -> _MakeTable:
+    return lambda results: comparison_table(results, name, title, METRICS[metric])
+
+
+def _part(view: str) -> _MakeTable:
+    return lambda results: _part_table(results, view)
+
+
+def _section(name: str, title: str, *tables: _MakeTable) -> _MakeSection:
+    return lambda results: table_section(name, title, *(make(results) for make in tables))
+
+
+_COMPARISONS = (
+    _section(
+        "compared",
+        "Side by side",
+        _by("backend", "Backends"),
+        _by("runtime", "Runtimes"),
+        _by("precision", "Precisions"),
+        _by("mode", "Training beside inference"),
+    ),
+    _section("training", "Training", _part("training_results")),
+    _section("arrivals", "Queries at a rate", _part("arrival_results")),
+)
+_STARTS = _section("starts", "Starts", _part("startup_results"))
+_SCALING = (
+    _section(
+        "batches", "Batches", _by("batch_size", "By batch", "throughput"), _part("offline_curve")
+    ),
+    _section("lengths", "Lengths", _by("sequence_length", "By length", "throughput")),
+    _section(
+        "threads", "Threads and workers", _by("threads", "Threads"), _by("workers", "Workers")
+    ),
+)
+_HARDWARE = (
+    _section("devices", "Devices", _by("hardware", "Side by side")),
+    _section("efficiency", "Use of the hardware", _part("efficiency")),
+)
+_DrawCharts = Callable[[ArrowSource, Selection], tuple[Chart, ...]]
+"""Draws all charts of a kind that the selected results have."""
+_METRICS = ("latency", "throughput", "tokens", "memory")
+_BY_BATCH: _DrawCharts = partial(size_curves, metric_names=_METRICS)
+_BY_LENGTH: _DrawCharts = partial(size_curves, metric_names=_METRICS, over="sequence_length")
+_BY_WORKERS: _DrawCharts = partial(size_curves, metric_names=("models_per_second",), over="workers")
+_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY = (
+    partial(property_comparison, by=by) for by in ("backend", "runtime", "precision", "family")
+)
+_MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"
+_SCALED = "`orchestrator bench --model NAME --batch-size 1,2,4,8` measures"
+_STARTED = "`orchestrator bench --model NAME --mode startup` measures starts"
 
 
 @dataclass(frozen=True)
 class ReportTopic:
-    """A topic of reports: its title and its sections."""
+    """A topic of reports."""
 
     title: str
-    sections: Sections
+    charts: Sequence[_DrawCharts]
+    sections: Sequence[_MakeSection]
     """Its own sections, before those that every report has."""
-    remedy: str
+    remedy: str = _MEASURE
     """A command that measures what it is about, in words."""
     condition: str = "true"
     """Results that it is about, as a condition in SQL."""
+
+
+REPORT_TOPICS: Mapping[str, ReportTopic] = {
+    "performance": ReportTopic(
+        "Performance",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_FAMILY, family_efficiencies),
+            *(_BY_BATCH, training_steps, server_curves, energy_rows),
+        ),
+        (_family_section, *_COMPARISONS),
+    ),
+    "hardware": ReportTopic(
+        "Hardware", (rooflines, family_efficiencies, _BACKENDS, energy_rows), _HARDWARE
+    ),
+    "compatibility": ReportTopic("Compatibility", (), (_rating_section,)),
+    "startup": ReportTopic(
+        "Starts", (startup_stages, _BY_WORKERS), (_STARTS,), _STARTED, "mode = 'startup'"
+    ),
+    "scaling": ReportTopic(
+        "Scaling", (_BY_BATCH, offline_curves, _BY_LENGTH, _BY_WORKERS), _SCALING, _SCALED
+    ),
+    "run": ReportTopic(
+        "Run",
+        (
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_BATCH, offline_curves, _BY_LENGTH),
+            *(training_steps, startup_stages, _BY_WORKERS, server_curves, rooflines),
+            *(family_efficiencies, energy_rows, duration_charts),
+        ),
+        (*_COMPARISONS, *_SCALING, _STARTS),
+    ),
+}
+
+
+def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Chart, ...]:
+    """All charts of a topic that the selected results have, each under a name of its own."""
+    kinds = REPORT_TOPICS[topic].charts
+    return distinctly_named(chart for draw in kinds for chart in draw(source, selection))
 
 
 def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report:
@@ -249,100 +339,8 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     condition = f"({selection.condition}) AND {chosen.condition}"
     remembered = RememberedAnswers(source)
     results = reported_results(remembered, replace(selection, condition=condition))
-    own = chosen.sections(results)
-    sections = (
-        ReportSection("charts", "Charts", charts=charts_of(topic, remembered, results.shown)),
-        *own,
-        *shared_sections(results),
-    )
-    return Report(
-        topic=topic,
-        title=chosen.title,
-        facts=shared_facts(results.rows),
-        answers=[
-            *marks_sentences(results),
-            *(answer for one in own for table in one.tables for answer in table.answers),
-        ],
-        sections=[section for section in sections if not section.is_empty],
-        details=result_details(results),
-        left_out=results.left_out,
-        grades=grades_of(results),
-    )
-
-
-def _performance(results: ReportedResults) -> Sequence[ReportSection]:
-    return (family_section(results), *_comparisons(results))
-
-
-def _comparisons(results: ReportedResults) -> Sequence[ReportSection]:
-    return (
-        table_section(
-            "compared",
-            "Side by side",
-            comparison_table(results, "backend", "Backends"),
-            comparison_table(results, "runtime", "Runtimes"),
-            comparison_table(results, "precision", "Precisions"),
-            comparison_table(results, "mode", "Training beside inference"),
-        ),
-        table_section("training", "Training", part_table(results, "training_results")),
-        table_section("arrivals", "Queries at a rate", part_table(results, "arrival_results")),
-    )
-
-
-def _hardware(results: ReportedResults) -> Sequence[ReportSection]:
-    return (
-        table_section("devices", "Devices", comparison_table(results, "hardware", "Side by side")),
-        table_section("efficiency", "Use of the hardware", part_table(results, "efficiency")),
-    )
-
-
-def _compatibility(results: ReportedResults) -> Sequence[ReportSection]:
-    return (rating_section(results),)
-
-
-def _startup(results: ReportedResults) -> Sequence[ReportSection]:
-    return (table_section("starts", "Starts", part_table(results, "startup_results")),)
-
-
-def _scaling(results: ReportedResults) -> Sequence[ReportSection]:
-    return (
-        table_section(
-            "batches",
-            "Batches",
-            comparison_table(results, "batch_size", "By batch", _THROUGHPUT),
-            part_table(results, "offline_curve"),
-        ),
-        table_section(
-            "lengths",
-            "Lengths",
-            comparison_table(results, "sequence_length", "By length", _THROUGHPUT),
-        ),
-        table_section(
-            "threads",
-            "Threads and workers",
-            comparison_table(results, "threads", "Threads"),
-            comparison_table(results, "workers", "Workers"),
-        ),
-    )
-
-
-def _run(results: ReportedResults) -> Sequence[ReportSection]:
-    return (*_comparisons(results), *_scaling(results), *_startup(results))
-
-
-_MEASURE = "`orchestrator run matrix.yaml` or `orchestrator bench --model NAME` measures"
-REPORT_TOPICS: Mapping[str, ReportTopic] = {
-    "performance": ReportTopic("Performance", _performance, _MEASURE),
-    "hardware": ReportTopic("Hardware", _hardware, _MEASURE),
-    "compatibility": ReportTopic("Compatibility", _compatibility, _MEASURE),
-    "startup": ReportTopic(
-        "Starts",
-        _startup,
-        "`orchestrator bench --model NAME --mode startup` measures starts",
-        "mode = 'startup'",
-    ),
-    "scaling": ReportTopic(
-        "Scaling", _scaling, "`orchestrator bench --model NAME --batch-size 1,2,4,8` measures"
-    ),
-    "run": ReportTopic("Run", _run, _MEASURE),
-}
+    own = [make(results) for make in chosen.sections]
+    charts = charts_of(topic, remembered, results.shown)
+    answers = [answer for one in own for table in one.tables for answer in table.answers]
+    sections = (ReportSection("charts", "Charts", charts=charts), *own)
+    return report_on(results, topic, chosen.title, sections, answers)

@@ -8,12 +8,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
-from analysis.results.item_time import is_per_sample, item_estimate_ms, item_ms
-from analysis.results.row import ResultRow
+from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
 from analysis.statistics.ratios import Estimate, shows_difference
-from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
+from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
+from runner.contract.errors import UsageError
 from runner.contract.record.verdict import Grade
 
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
@@ -23,15 +24,13 @@ LASTING = (_WRONG, _UNPROVEN)
 
 
 @dataclass(frozen=True)
-class Contender:
+class _Contender:
     """A result that may be compared."""
 
     row: ResultRow
     grade: Grade
     item_ms: Estimate
-    """Time of one item: less is faster."""
     query_ms: Estimate | None
-    """Time of one query; None where a rate was sought."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,15 @@ class Comparison:
     rows: tuple[ResultRow, ...]
     """All that were timed, the fastest first, those that cannot be compared last."""
     fastest: Ranking | None
-    """By the time of an item; None with fewer than two that may be compared."""
+    """None with fewer than two that may be compared."""
     reference: Lead | None
     """Likewise, before fp32 by torch; None if it is the first or was not measured."""
     shortest: Ranking | None
     """By the time of a query, if batches differ and another result is first."""
     excluded: Mapping[str, tuple[ResultRow, ...]]
-    """Results that cannot be compared, by reason."""
 
     @property
     def comparable(self) -> tuple[ResultRow, ...]:
-        """The results that may be compared, the fastest first."""
         return self.rows[: len(self.rows) - sum(map(len, self.excluded.values()))]
 
 
@@ -80,77 +77,62 @@ def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
     questions: dict[tuple[Any, ...], list[ResultRow]] = defaultdict(list)
     for row in rows:
         if row.latency_median_ms is not None:
-            questions[_question(row)].append(row)
+            # only in samples per second do batches compare
+            sizes = () if is_per_sample(row) else (row.batch_size,)
+            questions[(*(getattr(row, name) for name in _WORK), *sizes)].append(row)
     return tuple(map(_compare, questions.values()))
 
 
-def objection(row: ResultRow) -> str | None:
-    """The reason why a timed result cannot be compared; None if it can."""
-    if row.correct is False:
-        return _WRONG
-    if row.proof != "proven":
-        return _UNPROVEN
-    if row.grade is None or row.grade == "D":
-        return f"grade {row.grade or 'missing'}"
-    return None if item_estimate_ms(row) else "no interval"
-
-
-def _question(row: ResultRow) -> tuple[Any, ...]:
-    """The work that a result measures; only in samples per second do batches compare."""
-    sizes = () if is_per_sample(row) else (row.batch_size,)
-    return (*(getattr(row, name) for name in _WORK), *sizes)
-
-
-def _contender(row: ResultRow) -> Contender | None:
-    if objection(row) or row.grade is None or (item := item_estimate_ms(row)) is None:
-        return None
-    return Contender(row, row.grade, item, row.median_ms)
-
-
 def _compare(rows: Sequence[ResultRow]) -> Comparison:
-    contenders = sorted(filter(None, map(_contender, rows)), key=lambda one: one.item_ms.value)
+    contenders: list[_Contender] = []
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: item_ms(row) or math.inf):
-        if reason := objection(row):
-            excluded[reason].append(row)
-    comparable = [one.row for one in contenders]
+        grade, item = row.grade, item_estimate_ms(row)
+        if row.correct is False:
+            excluded[_WRONG].append(row)
+        elif row.proof != "proven":
+            excluded[_UNPROVEN].append(row)
+        elif grade is None or grade == "D":
+            excluded[f"grade {grade or 'missing'}"].append(row)
+        elif item is None:
+            excluded["no interval"].append(row)
+        else:
+            contenders.append(_Contender(row, grade, item, row.median_ms))
     last = (row for group in excluded.values() for row in group)
-    fastest = _rank(contenders, _item) if len(contenders) > 1 else None
+    is_compared = len(contenders) > 1
     return Comparison(
-        rows=(*comparable, *last),
-        fastest=fastest,
-        reference=_reference_lead(contenders) if fastest else None,
-        shortest=_shortest(contenders) if fastest else None,
+        rows=(*(one.row for one in contenders), *last),
+        fastest=_rank(contenders, _item) if is_compared else None,
+        reference=_reference_lead(contenders) if is_compared else None,
+        shortest=_shortest(contenders) if is_compared else None,
         excluded={reason: tuple(group) for reason, group in excluded.items()},
     )
 
 
-_Metric = Callable[[Contender], Estimate]
+_Time = Callable[[_Contender], Estimate]
 
 
-def _item(contender: Contender) -> Estimate:
+def _item(contender: _Contender) -> Estimate:
     return contender.item_ms
 
 
-def _rank(contenders: Sequence[Contender], metric: _Metric) -> Ranking:
-    first, *others = sorted(contenders, key=lambda one: metric(one).value)
-    leads = [(other, _lead(first, other, metric)) for other in others]
-    shown = [
-        lead for other, lead in leads if shows_difference(lead.ratio, max(first.grade, other.grade))
-    ]
-    equals = tuple(lead for _, lead in leads if lead not in shown)
+def _rank(contenders: Sequence[_Contender], time: _Time) -> Ranking:
+    first, *others = sorted(contenders, key=lambda one: time(one).value)
+    leads = [(_lead(first, other, time), max(first.grade, other.grade)) for other in others]
+    shown = [lead for lead, grade in leads if shows_difference(lead.ratio, grade)]
+    equals = tuple(lead for lead, _ in leads if lead not in shown)
     return Ranking(first.row, equals, shown[0] if shown else None)
 
 
-def _lead(first: Contender, other: Contender, metric: _Metric) -> Lead:
-    return Lead(other.row, metric(other).over(metric(first)))
+def _lead(first: _Contender, other: _Contender, time: _Time) -> Lead:
+    return Lead(other.row, time(other).over(time(first)))
 
 
-def _reference_lead(contenders: Sequence[Contender]) -> Lead | None:
+def _reference_lead(contenders: Sequence[_Contender]) -> Lead | None:
     """The lead before fp32, by torch and with the same batch and backend if there is such a one."""
     first, *others = contenders
 
-    def distance(other: Contender) -> tuple[bool, ...]:
+    def distance(other: _Contender) -> tuple[bool, ...]:
         row = other.row
         same = (row.batch_size == first.row.batch_size, row.backend == first.row.backend)
         return (row.runtime != "torch", *(not agrees for agrees in same))
@@ -161,7 +143,7 @@ def _reference_lead(contenders: Sequence[Contender]) -> Lead | None:
     return _lead(first, min(plain, key=distance), _item)
 
 
-def _shortest(contenders: Sequence[Contender]) -> Ranking | None:
+def _shortest(contenders: Sequence[_Contender]) -> Ranking | None:
     """The ranking by a query's time, where another result comes first, and for certain."""
     timed = {id(one): one.query_ms for one in contenders if one.query_ms}
     sizes = {one.row.batch_size for one in contenders}
@@ -171,3 +153,38 @@ def _shortest(contenders: Sequence[Contender]) -> Ranking | None:
     first = contenders[0].row
     leads = {lead.behind.cell_id for lead in ranking.equals}
     return None if ranking.first is first or first.cell_id in leads else ranking
+
+
+BY_SPEED = "fastest"
+_MEASURES: Mapping[str, str] = {
+    "id": "cell_id",
+    "latency": "latency_median_ms",
+    "memory": "memory_mb",
+    "grade": "grade",
+}
+ORDERS: tuple[str, ...] = (BY_SPEED, *_MEASURES, *AXIS_NAMES)
+"""Names of orders: by an axis, or by what was measured, the least first."""
+
+
+def known_order(order: str) -> str:
+    """The order of that name, be it written with hyphens."""
+    name = order.replace("-", "_")
+    if name not in ORDERS:
+        near = get_close_matches(name, ORDERS, n=1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(
+            f"--sort: there is no order {order!r}", hint=f"{guess}Orders are {', '.join(ORDERS)}"
+        )
+    return name
+
+
+def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[ResultRow]:
+    """The results in this order, those without the value last; by speed question by question."""
+    name = known_order(order)
+    fastest = [row for comparison in comparisons(rows) for row in comparison.rows]
+    fastest += [row for row in rows if row.latency_median_ms is None]
+    if name == BY_SPEED:
+        return fastest
+    values = [(getattr(row, _MEASURES.get(name, name)), row) for row in fastest]
+    known = sorted((pair for pair in values if pair[0] is not None), key=lambda pair: pair[0])
+    return [row for _, row in known] + [row for value, row in values if value is None]

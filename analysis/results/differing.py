@@ -1,30 +1,26 @@
-"""RowFacts that rows share, for headings, and facts that tell them apart, for columns."""
+"""Facts that rows share, for headings, and facts that tell them apart, for columns."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.results.comparability import SCOPE
-from analysis.results.series import ASKED_THREADS
+from analysis.results.series import ASKED_THREADS, SCOPE
+from analysis.results.synonyms import axis_of, axis_words
 from analysis.results.table import Field, RowFacts
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
-from runner.contract.synonyms import axis_of, axis_words
 
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
 WORK = (*ASKED_AXES, ASKED_THREADS)
-"""RowFacts that tell what was measured."""
 _BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
-"""RowFacts beside the axes by which comparisons may differ."""
+"""Facts beside the axes by which comparisons may differ."""
 QUESTION = (*WORK, *_BESIDE)
-"""RowFacts that tell one comparison from another."""
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
-"""RowFacts of which one is spare if the other tells both."""
+"""Facts of which one is spare if the other tells both."""
 USUAL_SCENARIO = "single_stream"
 """The scenario that goes without saying."""
 
 
 def varying(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
-    """The facts that are not the same in all rows."""
     return [name for name in names if _count(rows, name) > 1]
 
 
@@ -37,18 +33,17 @@ def telling(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
     return different
 
 
-def questions(rows: Sequence[RowFacts], names: Iterable[str]) -> list[str]:
+def questions(rows: Sequence[RowFacts], names: Iterable[str] = QUESTION) -> list[str]:
     """The same without sizes that follow from the model, as tokens and pixels do."""
-    return [name for name in telling(rows, names) if not _follows_from_model(rows, name)]
-
-
-def question_names(facts: Sequence[RowFacts]) -> list[str]:
-    """The facts that tell comparisons or results apart."""
-    return questions(facts, QUESTION)
+    models = _count(rows, "model")
+    return [
+        name
+        for name in telling(rows, names)
+        if not (name in SIZE_AXES and _count(rows, "model", name) == models)
+    ]
 
 
 def question_field(name: str) -> Field:
-    """The column of a fact that tells comparisons apart."""
     return fact_field(name, essential=name not in _BESIDE)
 
 
@@ -63,17 +58,15 @@ def fewest_facts(rows: Sequence[RowFacts], names: Sequence[str]) -> list[str]:
 
 
 def are_distinct(rows: Sequence[RowFacts], names: Sequence[str]) -> bool:
-    """True if no two rows have the same facts."""
     return _count(rows, *names) == len(rows)
 
 
 def shared(rows: Sequence[RowFacts], names: Iterable[str]) -> dict[str, Any]:
-    """The facts that are the same in all rows."""
     return {name: rows[0].get(name) for name in names if _count(rows, name) == 1}
 
 
 def fact_words(facts: RowFacts) -> list[str]:
-    """RowFacts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
+    """Facts that are known, as sentences name them: `openvino`, `batch 8`, `2 threads`."""
     return [
         axis_words("threads" if name == ASKED_THREADS else name, value)
         for name, value in facts.items()
@@ -92,13 +85,7 @@ def work_words(rows: Sequence[RowFacts], names: Iterable[str]) -> str:
 def shared_words(
     rows: Sequence[RowFacts], names: Iterable[str], results: Sequence[RowFacts] | None = None
 ) -> str:
-    """The work, the machine and the launcher that are the same everywhere.
-
-    Args:
-        rows: what is shown, with facts by name.
-        names: the facts of the work.
-        results: the measurements behind the rows; None if those are the rows.
-    """
+    """The work, the machine of `results` behind the rows, and the launcher that are the same."""
     machines = rows if results is None else results
     hardware, cores = _common(machines, "hardware"), _common(machines, "cores")
     machine = (hardware, f"{cores} cores" if cores else None)
@@ -107,13 +94,11 @@ def shared_words(
 
 
 def fact_heading(name: str) -> str:
-    """The heading of a column with values of this fact."""
     axis = axis_of("threads" if name == ASKED_THREADS else name)
     return (axis.heading if axis else None) or name.replace("_", " ")
 
 
 def fact_field(name: str, *, essential: bool = True) -> Field:
-    """The column of a fact that tells rows apart."""
     wraps = name in {"model", "hardware"}
     return Field(name, fact_heading(name), essential=essential, wraps=wraps)
 
@@ -124,10 +109,5 @@ def _common(rows: Sequence[RowFacts], name: str) -> Any:
     return values.pop() if len(values) == 1 else None
 
 
-def _follows_from_model(rows: Sequence[RowFacts], name: str) -> bool:
-    return name in SIZE_AXES and _count(rows, "model", name) == _count(rows, "model")
-
-
 def _count(rows: Sequence[RowFacts], *names: str) -> int:
-    """The number of different rows that these facts make."""
     return len({tuple(row.get(name) for name in names) for row in rows})

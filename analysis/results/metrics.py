@@ -18,11 +18,9 @@ IntervalSource = Literal["recorded", "total", "inverse"]
 """The origin of a 95 % interval: columns of the record; all durations, of a number of things by
 their sum; the median time of a part, of counted work by that time."""
 PERFORMANCE_VIEW = "benchmark_performance"
-"""The view that has a row for each result."""
 _GENERATION, _TRAINING, _STARTUP = "generation_results", "training_results", "startup_results"
 PARTS_VIEW = "efficiency"
-"""The view that has a row for each part of a result: one for a forward pass, one for prefill and
-one for decode."""
+"""The view with a row for each part of a result: a forward pass; prefill and decode."""
 _MORE = re.compile(r"throughput|qps|per_s(econd)?$|speedup|efficiency|mfu|mbu|agreement")
 _UNITS = {"ms": "ms", "s": "s", "mb": "MB", "joules": "J", "bytes": "bytes", "qps": "queries/s"}
 _TIME = re.compile(r"(_m?s)?$")
@@ -34,7 +32,6 @@ class Metric:
     """A number of results, with its unit and which way is better."""
 
     name: str
-    """The short name, or that of the column."""
     column: str
     """The column of its view, in customary units."""
     label: str
@@ -45,7 +42,6 @@ class Metric:
     view: str = PERFORMANCE_VIEW
     """The view that has the column; others than this one have a row for some results alone."""
     interval: IntervalSource | None = None
-    """None where nothing tells an interval."""
     brief: str | None = None
     """The heading in the narrow tables of a terminal, with the unit; None: no column there."""
     report: str | None = None
@@ -55,17 +51,14 @@ class Metric:
 
     @property
     def more_is_better(self) -> bool:
-        """True of rates, false of times."""
         return self.better == "more"
 
     @property
     def low(self) -> str | None:
-        """The column of a recorded interval's low end."""
         return _end(self.column, "low") if self.interval == "recorded" else None
 
     @property
     def high(self) -> str | None:
-        """The column of a recorded interval's high end."""
         return _end(self.column, "high") if self.interval == "recorded" else None
 
     @property
@@ -80,12 +73,11 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The label with its unit."""
         return f"{self.label}, {self.unit}" if self.unit else self.label
 
 
 def _end(column: str, end: str) -> str:
-    """The column of an interval's end, e.g. `latency_p90_low_ms`."""
+    """For example `latency_p90_low_ms`."""
     return _TIME.sub(rf"_{end}\g<0>", column, count=1)
 
 
@@ -193,25 +185,20 @@ SHOWN_NUMBERS: tuple[Metric, ...] = (
     *(_of_column(column, *shown) for column, shown in _FURTHER.items()),
     *(metric for metric in METRICS.values() if metric.view != PARTS_VIEW),
 )
-"""The numbers that every result has a place for."""
 _VIEWS = (PERFORMANCE_VIEW, _GENERATION, _TRAINING, _STARTUP, "arrival_results", PARTS_VIEW)
 _NUMBER = re.compile(r"u?int\d+|halffloat|float|double")
-"""Arrow's names of the types of numbers."""
 
 
 def metric_of(name: str, source: ArrowSource) -> Metric:
-    """The metric of that short name or column, or a number column of a view.
-
-    Raises:
-        UsageError: there is none, or its values are no numbers.
-    """
+    """The metric of that short name or column, or a number column of a view."""
     wanted = name.replace("-", "_")
     columns = {metric.column: metric for metric in METRICS.values()}
     if metric := METRICS.get(wanted) or columns.get(wanted):
         return metric
     offered = [*METRICS]
     for view in _VIEWS:
-        numbers = _numbers(source, view)
+        schema = source.arrow(f"SELECT * FROM {view} LIMIT 0").schema
+        numbers = [column.name for column in schema if _NUMBER.fullmatch(str(column.type))]
         if wanted in numbers:
             metric = _of_column(wanted, view)
             has_interval = {_end(wanted, "low"), _end(wanted, "high")} <= {*numbers}
@@ -224,8 +211,3 @@ def metric_of(name: str, source: ArrowSource) -> Metric:
         hint=f"{guess}Metrics are {', '.join(METRICS)}, and the number columns of"
         " `orchestrator query NAME --wide`",
     )
-
-
-def _numbers(source: ArrowSource, view: str) -> list[str]:
-    schema = source.arrow(f"SELECT * FROM {view} LIMIT 0").schema
-    return [column.name for column in schema if _NUMBER.fullmatch(str(column.type))]

@@ -1,9 +1,11 @@
-"""Series: what results must agree in to be compared, over time or with each other."""
+"""Series, and what values of a metric must agree in beside them to be compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.results.source import ArrowSource
+from analysis.results.metrics import Metric
+from analysis.results.row import seeks_peak_sql
+from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 
 WEIGHTS = ("model_id", "weights", "weights_revision", "weights_seed")
@@ -44,8 +46,17 @@ The threads of a device are the machine's choice where nobody asked for a number
 
 IN_HISTORY = """r.run_id NOT IN (
     SELECT interleaved_with FROM benchmark_results WHERE interleaved_with IS NOT NULL)"""
-"""The condition that a result is a point of its series over time, in SQL: it is none where an older
-version was measured again beside a newer one."""
+"""False in SQL where an older version was measured again beside a newer one."""
+
+FOUND = "found"
+"""The fact that tells which batch or rate a search found, of metrics of queries; else null."""
+SCOPE = "energy_scope"
+"""The fact that tells what joules hold, as counters see parts of a machine; else null."""
+UNKNOWN_SCOPE = "unknown"
+SCOPE_SQL = f"coalesce(r.{SCOPE}, {text(UNKNOWN_SCOPE)})"
+"""The expression of that fact, where `r` is a row with the columns of a result."""
+COMPARABLE: Mapping[str, str] = {FOUND: "batch or rate that was found", SCOPE: "energy scope"}
+"""The facts in which values of a metric agree that may be compared, in words."""
 
 
 def agreeing_columns(by: str, *, across_hosts: bool = False) -> tuple[str, ...]:
@@ -56,30 +67,37 @@ def agreeing_columns(by: str, *, across_hosts: bool = False) -> tuple[str, ...]:
     return tuple(name for name in COMPARED if name not in differing)
 
 
+def comparable_sql(metric: Metric) -> Mapping[str, str]:
+    """The expressions of `COMPARABLE`, where `r` is a row with the columns of a result."""
+    batch_or_rate = f"""CASE WHEN r.scenario = 'offline' THEN 'batch ' || r.batch_size
+        WHEN {seeks_peak_sql()} THEN coalesce(format('rate {{:.4g}}', r.peak_qps), 'no rate')
+        END"""
+    return {
+        FOUND: batch_or_rate if metric.is_of_queries else "NULL",
+        SCOPE: SCOPE_SQL if metric.is_of_energy else "NULL",
+    }
+
+
+def comparable_columns(metric: Metric) -> str:
+    return ", ".join(f"{value} AS {name}" for name, value in comparable_sql(metric).items())
+
+
 @dataclass(frozen=True)
 class AcceptedChange:
     """A step of a series that somebody knows and wants no more verdicts on."""
 
     run_id: str
-    """The first run at the new level."""
     cell_ids: frozenset[str]
-    """The cells of that run."""
     because: str
-    """The reason that was given."""
-
-
-_ACCEPTED = """
-    SELECT run_id, because, list(cell_id) AS cell_ids FROM accepted_changes
-    GROUP BY ALL ORDER BY run_id, because
-"""
 
 
 def accepted_changes(source: ArrowSource) -> tuple[AcceptedChange, ...]:
-    """The changes that somebody accepted in this database.
-
-    A run is there several times if its cells were accepted for several reasons.
+    """The accepted changes of this database; a run is there once for each reason."""
+    sql = """
+        SELECT run_id, because, list(cell_id) AS cell_ids FROM accepted_changes
+        GROUP BY ALL ORDER BY run_id, because
     """
     return tuple(
         AcceptedChange(row["run_id"], frozenset(row["cell_ids"]), row["because"])
-        for row in source.arrow(_ACCEPTED).to_pylist()
+        for row in source.arrow(sql).to_pylist()
     )

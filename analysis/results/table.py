@@ -9,7 +9,6 @@ from analysis.statistics.numbers import change_text, format_number
 
 FieldKind = Literal["word", "id", "number", "share", "change", "moment", "prose", "grade"]
 RowFacts = Mapping[str, Any]
-"""A row: facts by name."""
 _NUMBERS: frozenset[FieldKind] = frozenset({"number", "share", "change"})
 _MISSING = "–"
 
@@ -23,8 +22,7 @@ class Field:
     heading: str | None = None
     """For people, with the unit; None if that is the name."""
     kind: FieldKind = "word"
-    """A `share` is shown in percent, a `change` is a ratio, shown as how many percent more or less
-    it is."""
+    """A `share` is shown in percent, the ratio of a `change` as percent more or less."""
     low: str | None = None
     """The key of the 95 % interval's low end; None without an interval."""
     high: str | None = None
@@ -43,16 +41,13 @@ class Field:
 
     @property
     def title(self) -> str:
-        """Its heading."""
         return self.name if self.heading is None else self.heading
 
     @property
     def stands_right(self) -> bool:
-        """True for numbers and for texts that stand as numbers do."""
         return self.right or self.kind in _NUMBERS
 
     def value(self, row: RowFacts) -> Any:
-        """The value of a row as people see it."""
         value = row.get(self.name)
         return self.shown(value) if self.shown else value
 
@@ -80,13 +75,10 @@ class Table:
     """Rows under fields, with what is said above and below them."""
 
     title: str
-    """The content, or the facts that its rows share."""
     fields: Sequence[Field]
     rows: Sequence[RowFacts]
     notes: Sequence[str] = ()
-    """Sentences below it."""
     name: str = ""
-    """Its key in JSON."""
     answers: Sequence[str] = ()
     """Sentences above it: what its rows show, as far as the measurements support it."""
     left_out: int = 0
@@ -96,15 +88,12 @@ class Table:
 
     @property
     def columns(self) -> list[Field]:
-        """The fields that people see."""
         return [field for field in self.fields if not field.hidden]
 
     def filled(self) -> "Table":
         """The same without fields of which no row has a value."""
-        return replace(self, fields=[field for field in self.fields if self._is_filled(field.name)])
-
-    def _is_filled(self, name: str) -> bool:
-        return any(row.get(name) not in (None, "", ()) for row in self.rows)
+        filled = {name for row in self.rows for name in row if row[name] not in (None, "", ())}
+        return replace(self, fields=[field for field in self.fields if field.name in filled])
 
 
 def table_of(columns: Iterable[str | Field], lines: Iterable[Sequence[object]]) -> Table:

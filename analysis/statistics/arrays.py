@@ -6,8 +6,7 @@ in `solvers`, since it takes longer to import than a prediction to make.
 
 from typing import TypeAlias
 
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 
 def missing_extra() -> UsageError:

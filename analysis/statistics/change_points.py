@@ -20,10 +20,8 @@ LEAST_LAUNCHES = 3
 """The shortest part of a series that is told from the rest, in values."""
 _SEED = 19
 _FIRST_ORDERS = 8
-"""Orders that are tried first, and twice as many each time: most parts without a change are known
-by them."""
+"""Orders that are tried first, then twice as many: most parts without a change are clear."""
 _AT_ONCE = 80_000
-"""Distances that are looked at in one go, at most."""
 _TIES = 1 - 1e-9
 
 _Whole: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -33,19 +31,16 @@ _Allowed: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a series."""
+    """A part of a series of units."""
 
     first: int
-    """Its first unit."""
     sums: Values
     """Sums of the distances between the values of each two units."""
     counts: _Whole
-    """The number of values of each unit."""
     places: _Allowed
     """True for units before which it may be split."""
 
     def divided(self, index: int) -> Iterator["_Part"]:
-        """Both parts of it."""
         for side in (slice(0, index), slice(index, None)):
             first = self.first + (side.start or 0)
             yield _Part(first, self.sums[side, side], self.counts[side], self.places[side])
@@ -82,7 +77,6 @@ def change_points(
 
 
 def _changes(part: _Part, least: int, random: np.random.Generator) -> Iterator[int]:
-    """The units at which a part changes."""
     size = len(part.counts)
     if part.counts.sum() < 2 * least or not part.places[1:].any():
         return
@@ -97,7 +91,6 @@ def _changes(part: _Part, least: int, random: np.random.Generator) -> Iterator[i
 
 
 def _is_sure(part: _Part, strength: float, least: int, random: np.random.Generator) -> bool:
-    """True if so few orders of the units separate them so well that it is no chance."""
     allowed = LEVEL * (PERMUTATIONS + 1) - 1
     size = len(part.counts)
     count, exceeding, tried = _FIRST_ORDERS, 0, 0

@@ -9,11 +9,9 @@ if TYPE_CHECKING:
 
 _MOST_PERCENT, _WHOLE_PERCENT = 999.0, 9.95
 _MOST_DIGITS = 3
-"""Digits behind the point of a percentage whose interval is narrow."""
 
 
 def rounded(value: float, digits: int) -> float:
-    """A number with that many significant digits."""
     if value == 0 or not math.isfinite(value):
         return value
     return round(value, digits - 1 - math.floor(math.log10(abs(value))))
@@ -43,12 +41,7 @@ def interval_text(interval: "Estimate | None") -> str | None:
 
 
 def percent_text(share: float, digits: int | None = None) -> str:
-    """A share as a percentage without its sign `%`: `12`, `9.1`.
-
-    Args:
-        share: the share.
-        digits: digits behind the point; None for one below 10 and none above.
-    """
+    """A share as a percentage without its sign: `12`, `9.1`; with digits enough unless given."""
     number = 100 * share
     if number > _MOST_PERCENT:  # the least is -100
         return f">{_MOST_PERCENT:.0f}"
@@ -59,7 +52,6 @@ def percent_text(share: float, digits: int | None = None) -> str:
 
 
 def signed_percent(share: float) -> str:
-    """The same with a sign before it: `+12`, `-3.4`."""
     return _signed(percent_text(share))
 
 
@@ -81,7 +73,6 @@ def change_words(ratio: "Estimate") -> str:
 
 
 def change_text(ratio: float, low: float | None = None, high: float | None = None) -> str:
-    """A ratio as a change, with the ends of its interval where they are given."""
     if low is None or high is None:
         return f"{signed_percent(ratio - 1)} %"
     text, *ends = _texts(ratio - 1, low - 1, high - 1)

@@ -24,7 +24,6 @@ class Estimate:
     high: float
 
     def divided(self, by: float) -> "Estimate":
-        """The estimate in another unit."""
         return Estimate(self.value / by, self.low / by, self.high / by)
 
     def over(self, other: "Estimate") -> "Estimate":

@@ -41,11 +41,9 @@ class LaunchSamples:
     variance: float = 0.0
     """The variance of launches that is known without these."""
     degrees: float = 0.0
-    """Its degrees of freedom; 0 where none is known."""
 
     @property
     def splits(self) -> int:
-        """The number of ways in which chance could have dealt the launches out."""
         if self.paired:
             return 1 << len(self.before)
         return math.comb(len(self.before) + len(self.after), len(self.before))
@@ -58,19 +56,14 @@ class LaunchSamples:
 
     @property
     def can_decide(self) -> bool:
-        """True if there are enough launches for a p-value of `LEVEL`."""
         return self.least_p_value <= LEVEL
 
     @property
-    def _row(self) -> tuple[float, ...]:
+    def row(self) -> tuple[float, ...]:
         if self.paired:
             pairs = zip(self.before, self.after, strict=True)
             return tuple(after - before for before, after in pairs)
         return self.after + self.before
-
-    @property
-    def _design(self) -> tuple[int, int, bool]:
-        return len(self.after), len(self.before), self.paired
 
 
 def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
@@ -86,18 +79,22 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
         return ()
     by_design: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
-        by_design[sample._design].append(index)
+        by_design[len(sample.after), len(sample.before), sample.paired].append(index)
     observed = np.empty(len(samples))
     null, weights = [], []
     for design, indices in by_design.items():
         chosen = [samples[index] for index in indices]
-        rows = np.array([sample._row for sample in chosen])
+        rows = np.array([sample.row for sample in chosen])
         known = np.array([(sample.variance, sample.degrees) for sample in chosen], dtype=float)
         splits = _split_p_values(rows, known[:, 0], known[:, 1], design)
         observed[indices] = splits[:, 0]
         null.append(splits.ravel())
         weights.append(np.full(splits.size, 1 / splits.shape[1]))
-    shares = _shares_below(np.concatenate(null), np.concatenate(weights), observed)
+    splits, weight = np.concatenate(null), np.concatenate(weights)
+    order = np.argsort(splits)
+    reached = np.concatenate(([0.0], np.cumsum(weight[order])))
+    count = np.searchsorted(splits[order], observed * (1 + _TIES), side="right")
+    shares = reached[count] / reached[-1]
     return tuple(
         min(1.0, sample.looks * float(share)) for sample, share in zip(samples, shares, strict=True)
     )
@@ -120,14 +117,6 @@ def student_p_value(statistic: float, degrees: float) -> float:
 def student_quantile(confidence: float, degrees: float) -> float:
     """The value within which Student's t lies with that confidence, on both sides of 0."""
     return float(stdtrit(degrees, (1 + confidence) / 2))
-
-
-def _shares_below(null: Values, weights: Values, observed: Values) -> Values:
-    """The weighted share of the null distribution that is at most each observed value."""
-    order = np.argsort(null)
-    reached = np.concatenate(([0.0], np.cumsum(weights[order])))
-    count = np.searchsorted(null[order], observed * (1 + _TIES), side="right")
-    return np.asarray(reached[count] / reached[-1])
 
 
 def _split_p_values(

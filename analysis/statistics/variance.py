@@ -23,17 +23,13 @@ class RunPrior:
     degrees: float
     """The degrees of freedom of runs at which those of the series weigh as much."""
     known_degrees: float
-    """The degrees of freedom of the runs that it is known from."""
     known_launches: int
-    """The launches of each of these."""
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """One-way analysis of variance: mean squares within and between runs.
-
-    Searle, Casella & McCulloch, "Variance Components" (1992), chapter 3: unbalanced data, by
-    moments.
+    """One-way analysis of variance of unbalanced data by moments (Searle, Casella & McCulloch,
+    "Variance Components" (1992), chapter 3): mean squares within and between runs.
     """
 
     within: float
@@ -43,8 +39,7 @@ class VarianceComponents:
     """Mean square of runs about the mean of their level, by their launches."""
     between_degrees: int
     launches_per_run: float
-    """The number of launches of a run that counts, which is less than their mean where runs
-    differ in it."""
+    """Less than their mean where runs differ in it."""
 
     def difference(
         self, before: Sequence[int], after: Sequence[int], prior: RunPrior
@@ -90,10 +85,7 @@ class VarianceComponents:
 
 
 def variance_components(levels: Iterable[Sequence[Sequence[float]]]) -> VarianceComponents | None:
-    """The components over levels, each with its runs, each with the values of its launches.
-
-    None without two values of a level.
-    """
+    """The components over levels, runs and launches; None without two values of a level."""
     known = [[run for run in runs if run] for runs in levels]
     within = sum(sum((value - fmean(run)) ** 2 for value in run) for runs in known for run in runs)
     within_degrees = sum(len(run) - 1 for runs in known for run in runs)

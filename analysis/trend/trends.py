@@ -1,102 +1,22 @@
-"""Trends: the series of the selected results that were measured more than once."""
+"""Trends: the series of the selected results that were measured more than once, and their steps."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import Any, TypeAlias
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
-from analysis.compare.intervals import key_of, with_intervals
-from analysis.compare.values import PART, MetricValue
-from analysis.regress.judgements import THRESHOLD
-from analysis.regress.launches import LEAST_HISTORY, PastResult, launches_by_result
-from analysis.regress.steps import levels_of
-from analysis.results.comparability import comparable_sql
+from analysis.compare.values import MetricColumns, MetricValue, value_of, with_intervals
+from analysis.regress.launches import LEAST_HISTORY, THRESHOLD, PastResult, launches_by_result
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
-from analysis.results.series import IN_HISTORY, SERIES
+from analysis.results.series import IN_HISTORY, SERIES, comparable_sql
 from analysis.results.source import ArrowSource
-from analysis.statistics.ratios import estimate
-from analysis.trend.series import TrendSeries, TrendStep, greatest_first, neighbour_steps
+from analysis.statistics.ratios import Estimate, shows_difference
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import UsageError
-
-
-def level_steps(
-    values: Sequence[MetricValue], history: Sequence[PastResult]
-) -> tuple[TrendStep, ...]:
-    """The steps of a series, the greatest first.
-
-    Args:
-        values: its results in the order of time.
-        history: the launches of each of them.
-    """
-    indices = {past.result_id: index for index, past in enumerate(history)}
-    firsts = [
-        (indices[step.first.result_id], step.ratio)
-        for step in levels_of(history, {}, THRESHOLD).steps
-    ]
-    return greatest_first(
-        TrendStep(values[index - 1], values[index], ratio) for index, ratio in firsts
-    )
-
-
-_FindSteps: TypeAlias = Callable[
-    [Sequence[MetricValue], Sequence[PastResult]], tuple[TrendStep, ...]
-]
-
-
-def with_steps(
-    source: ArrowSource,
-    selection: Selection,
-    metric: Metric,
-    several: Sequence[Sequence[MetricValue]],
-) -> list[TrendSeries]:
-    """The series with their steps.
-
-    Those of a series with `LEAST_HISTORY` launches are its change points, if the extra `analysis`
-    is there; others are neighbours that differ.
-
-    Args:
-        source: the database.
-        selection: the results that the series are of.
-        metric: the metric.
-        several: the results of each series in the order of time.
-    """
-    cells = {values[0].cell_id for values in several if is_long(values)}
-    find = _level_steps() if cells else None
-    launches = launches_by_result(source, selection, metric, cells) if find else {}
-    return [
-        _series(metric, values, find, [launches.get(key_of(value)) for value in values])
-        for values in several
-    ]
-
-
-def is_long(values: Sequence[MetricValue]) -> bool:
-    """True if a series has launches enough for change points."""
-    return sum(value.facts["rounds"] or 1 for value in values) >= LEAST_HISTORY
-
-
-def _series(
-    metric: Metric,
-    values: Sequence[MetricValue],
-    find: _FindSteps | None,
-    launches: Sequence[PastResult | None],
-) -> TrendSeries:
-    history = [past for past in launches if past is not None]
-    if find is None or len(history) < len(values) or not is_long(values):
-        return TrendSeries(metric, tuple(values), neighbour_steps(values))
-    return TrendSeries(metric, tuple(values), find(values, history), by_level=True)
-
-
-def _level_steps() -> _FindSteps | None:
-    """The search for change points; None where the extra `analysis` is not installed."""
-    try:
-        pass
-    except UsageError:
-        return None
-    return level_steps
-
 
 MOST_SERIES = 1_000
 """Series that are read, those with the greatest change first; others are counted."""
@@ -105,6 +25,84 @@ _FACTS = (
     *("result_id", "run_id", "hostname", "hardware", "cores", "profile", "grade", "proof"),
     *("correct", "rounds", "measured_at", "git_commit"),
 )
+
+
+@dataclass(frozen=True)
+class TrendStep:
+    """A change of a series: the last result before it and the first one behind."""
+
+    before: MetricValue
+    after: MetricValue
+    ratio: Estimate
+    changes: tuple[str, ...] | None = None
+    """Differences of image, commit, libraries and machine between them; None until looked up."""
+
+
+@dataclass(frozen=True)
+class TrendSeries:
+    """The results of one series that have a value, at least two, in their order of time."""
+
+    metric: Metric
+    values: tuple[MetricValue, ...]
+    steps: tuple[TrendStep, ...] = ()
+    """The greatest first."""
+    by_level: bool = False
+    """True if they are change points of its launches; False if they are neighbours that differ."""
+
+    @property
+    def cell_id(self) -> str:
+        return self.first.cell_id
+
+    @property
+    def first(self) -> MetricValue:
+        return self.values[0]
+
+    @property
+    def last(self) -> MetricValue:
+        return self.values[-1]
+
+    @cached_property
+    def best(self) -> MetricValue:
+        sign = -1 if self.metric.more_is_better else 1
+        return min(self.values, key=lambda one: sign * one.value)
+
+    @property
+    def ratio(self) -> float:
+        return self.last.value / self.first.value
+
+    @cached_property
+    def interval(self) -> Estimate | None:
+        """That ratio with its 95 % interval; None where one of both has none."""
+        return _ratio(self.first, self.last)
+
+    @property
+    def differs(self) -> bool | None:
+        """True if the last differs from the first beyond intervals and grades; None: not known."""
+        return _differ(self.first, self.last)
+
+    @property
+    def is_better(self) -> bool:
+        """True if the last value is better than the first, by however little."""
+        return (self.ratio > 1) == self.metric.more_is_better
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return self.last.facts
+
+    @property
+    def is_long(self) -> bool:
+        return sum(value.facts["rounds"] or 1 for value in self.values) >= LEAST_HISTORY
+
+
+def _ratio(before: MetricValue, after: MetricValue) -> Estimate | None:
+    if before.interval is None or after.interval is None:
+        return None
+    return after.interval.over(before.interval)
+
+
+def _differ(before: MetricValue, after: MetricValue) -> bool | None:
+    ratio = _ratio(before, after)
+    return None if ratio is None else shows_difference(ratio, max(before.grade, after.grade))
 
 
 @dataclass(frozen=True)
@@ -119,55 +117,37 @@ class Trends:
     once: int
     """Series with one result, which show nothing over time."""
     per_host: bool
-    """True if each name of a machine has series of its own."""
 
     @property
     def without_levels(self) -> int:
         """Series with launches enough for change points whose steps are those of neighbours."""
-        return sum(is_long(one.values) and not one.by_level for one in self.series)
+        return sum(one.is_long and not one.by_level for one in self.series)
 
 
 def trends_of(
     source: ArrowSource, selection: Selection, metric: Metric, *, per_host: bool = False
 ) -> Trends:
-    """The series of the selected results.
-
-    The results of a series agree in cell, weights, device and launcher; a machine's name is no part
-    of it unless `per_host` says so, since that of a CI changes with every run.
-
-    Args:
-        source: the database.
-        selection: the results, older ones included.
-        metric: the metric.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The series of the selected results; the name of a CI's machine changes with every run."""
     rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
     counts = {name: rows[0][name] if rows else 0 for name in ("once", "several")}
     repeated = [row for row in rows if row["results"] > 1]
     ranked = groupby(repeated, key=lambda row: row["rank"])
-    values = [[_value(row) for row in several] for _, several in ranked]
+    values = [[value_of(row) for row in several] for _, several in ranked]
     complete = with_intervals(source, [one for series in values for one in series], metric)
-    completed = [[complete[key_of(one)] for one in results] for results in values]
-    stepped = with_steps(source, selection, metric, completed)
-    left_out = counts["several"] - len(stepped)
-    return Trends(metric, _explained(source, stepped), left_out, counts["once"], per_host)
+    series = [
+        TrendSeries(metric, tuple(complete[one.key] for one in results)) for results in values
+    ]
+    explained = _explained(source, with_steps(source, selection, metric, series))
+    return Trends(metric, explained, counts["several"] - len(series), counts["once"], per_host)
 
 
 def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
-    """The results of the series that are read, in their order; all series are counted.
-
-    Few columns choose them, the rest is read later.
-    """
-    own = metric.view == "benchmark_performance"
-    beside = "" if own else f" JOIN {metric.view} v USING (result_id)"
-    table = "r" if own else "v"
-    part = f"v.{PART}" if metric.view == "efficiency" else "NULL"
-    low, high = (f"{table}.{name}" if name else "NULL" for name in (metric.low, metric.high))
+    """The results of the series that are read, chosen by few columns; all series are counted."""
+    columns = MetricColumns.of(metric)
     names = (*SERIES, "hostname") if per_host else SERIES
     keys = ", ".join((*(f"r.{name}" for name in names), *comparable_sql(metric).values()))
-    value = f"{table}.{metric.column}"
-    results = f"{selection.relation} r{beside}"
-    has_value = f"{value} > 0 AND r.measured_at IS NOT NULL AND {IN_HISTORY}"
+    results = f"{selection.relation} r{columns.beside}"
+    has_value = f"{columns.value} > 0 AND r.measured_at IS NOT NULL AND {IN_HISTORY}"
     facts = ", ".join(f"r.{name}" for name in _FACTS)
     return f"""
         WITH ranked AS (
@@ -178,34 +158,66 @@ def _question(selection: Selection, metric: Metric, *, per_host: bool) -> str:
                 SELECT key, part, count(*) AS results,
                     abs(ln(arg_max(value, moment) / arg_min(value, moment))) AS change
                 FROM (
-                    SELECT hash({keys}) AS key, {part} AS part, {value}::DOUBLE AS value,
-                        (r.measured_at, r.result_id) AS moment
+                    SELECT hash({keys}) AS key, {columns.part} AS part,
+                        {columns.value}::DOUBLE AS value, (r.measured_at, r.result_id) AS moment
                     FROM {results} WHERE {has_value}
                 ) GROUP BY key, part
             ) QUALIFY rank <= {MOST_SERIES}
         )
-        SELECT ranked.rank, ranked.once, ranked.several, ranked.results, {facts},
-            {part} AS {PART}, {value}::DOUBLE AS value, {low}::DOUBLE AS low, {high}::DOUBLE AS high
+        SELECT ranked.rank, ranked.once, ranked.several, ranked.results, {facts}, {columns.selected}
         FROM {results} JOIN ranked
-            ON ranked.key = hash({keys}) AND ranked.part IS NOT DISTINCT FROM {part}
+            ON ranked.key = hash({keys}) AND ranked.part IS NOT DISTINCT FROM {columns.part}
         WHERE {has_value}
         ORDER BY ranked.rank, r.measured_at, r.result_id
     """
 
 
-def _value(row: dict[str, Any]) -> MetricValue:
-    value, low, high = (row.pop(name) for name in ("value", "low", "high"))
-    return MetricValue(row, value, estimate(value, low, high))
+def with_steps(
+    source: ArrowSource, selection: Selection, metric: Metric, several: Iterable[TrendSeries]
+) -> list[TrendSeries]:
+    """Their steps: change points of long series, with the extra `analysis`; else neighbours."""
+    known = list(several)
+    cells = {one.cell_id for one in known if one.is_long}
+    launches = launches_by_result(source, selection, metric, cells) if cells else {}
+    return [_with_steps(one, [launches.get(value.key) for value in one.values]) for one in known]
+
+
+def _with_steps(series: TrendSeries, launches: Sequence[PastResult | None]) -> TrendSeries:
+    history = [past for past in launches if past is not None]
+    steps = None
+    if series.is_long and len(history) == len(series.values):
+        steps = level_steps(series.values, history)
+    found_by_level = steps is not None
+    if steps is None:
+        steps = (
+            TrendStep(before, after, ratio)
+            for before, after in pairwise(series.values)
+            if (ratio := _ratio(before, after)) is not None and _differ(before, after)
+        )
+    ordered = sorted(steps, key=lambda step: -abs(math.log(step.ratio.value)))
+    return replace(series, steps=tuple(ordered), by_level=found_by_level)
+
+
+def level_steps(
+    values: Sequence[MetricValue], history: Sequence[PastResult]
+) -> Iterable[TrendStep] | None:
+    """The steps of a series, by its launches; None where the extra `analysis` is not installed."""
+    try:
+        from analysis.regress.steps import levels_of
+    except UsageError:
+        return None
+    indices = {past.result_id: index for index, past in enumerate(history)}
+    steps = levels_of(history, {}, THRESHOLD).steps
+    firsts = ((indices[step.first.result_id], step.ratio) for step in steps)
+    return [TrendStep(values[index - 1], values[index], ratio) for index, ratio in firsts]
 
 
 def _explained(source: ArrowSource, series: Sequence[TrendSeries]) -> tuple[TrendSeries, ...]:
-    """The series, each step with what changed along with it."""
     ends = (end for one in series for step in one.steps for end in (step.before, step.after))
-    ids = sorted({str(value.facts["result_id"]) for value in ends})
-    facts = circumstances_of(source, ids)
+    facts = circumstances_of(source, sorted({value.result_id for value in ends}))
 
     def explained(step: TrendStep) -> TrendStep:
-        then, now = (facts.get(str(one.facts["result_id"])) for one in (step.before, step.after))
+        then, now = facts.get(step.before.result_id), facts.get(step.after.result_id)
         return replace(step, changes=circumstance_changes(then, now) if then and now else ())
 
     return tuple(replace(one, steps=tuple(map(explained, one.steps))) for one in series)

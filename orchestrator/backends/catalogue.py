@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, get_args
 
+from analysis.results.synonyms import axis_called, counsel, meaning
 from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
 from runner.contract.axes import Backend, Precision, Runtime
-from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.installation import how_to_install
-from runner.contract.synonyms import axis_called, counsel, meaning
+from runner.contract.errors import UsageError, how_to_install, refuse_unknown
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -31,12 +30,9 @@ class DeviceRequest:
     """The devices that a container asks the engine for."""
 
     nvidia: bool = False
-    """True asks for NVIDIA GPUs: for all, as `docker run --gpus all` does, or for the one that the
-    user chose, which is then the only one that the container sees."""
+    """True asks for all NVIDIA GPUs, or for the one that the user chose, which alone is visible."""
     nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets."""
     optional_nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets where the host has them."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,6 @@ class Stack:
     package: str
     """The package that must be importable; the backend's others come with it."""
     remedy: str
-    """The way to get it."""
     extras: tuple[str, ...] = ()
     """The extras of this package that install it; empty where none does."""
 
@@ -65,9 +60,7 @@ class Simulator:
     """Globs of device nodes: on Linux it stands in where there is none of these. Without any it
     stands in everywhere."""
     choice: str | None = None
-    """The word by which a user chooses to time it; None if nobody can."""
     word: str = "simulator"
-    """The word that stands behind its backend on a screen."""
 
     def stands_in(
         self, system: str, instruction_set: str, nodes: Callable[[str], list[str]]
@@ -101,24 +94,17 @@ class BackendSpec:
     operations_per_second: float
     """A modest speed for estimates, floating-point operations per second."""
     precisions: tuple[Precision, ...] = ("fp32",)
-    """Precisions that `bench --backend available` measures where none is named."""
     batch_sizes: tuple[int, ...] = (1, 8)
-    """Batch sizes that it measures where none is named."""
     support_class: SupportClass | None = None
     """1 measured in CI, 2 measured by hand, 3 built but never measured; None: not built yet."""
     measured_by_hand: HandMeasurement | None = None
-    """The measurement that support class 2 stands for."""
     launchers: tuple[LauncherName, ...] = get_args(LauncherName)
-    """The launchers that can reach the device."""
     device: DeviceRequest = field(default_factory=DeviceRequest)
-    """The devices that its containers get."""
     stack: Stack | None = None
     """The packages of its local processes; None if there is nothing to check. Backends that
     execute prepared graphs need the stack of `cpu` too, which exports them."""
     systems: tuple[str, ...] = ()
-    """Values of `sys.platform` that the backend exists on; empty for all."""
     simulator: Simulator | None = None
-    """Stands in for the device on some machines."""
     host_memory: bool = False
     """True if models lie in the host's memory; of an accelerator's the host knows nothing."""
     probe: Probe | None = None
@@ -142,7 +128,6 @@ def _of_make(extra: str, package: str) -> Stack:
 
 
 _BROWSER = _of_make("browser", "playwright")
-
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
     "cpu": BackendSpec(
@@ -271,16 +256,11 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
 
 
 def real_backends() -> tuple[Backend, ...]:
-    """Every backend but the fake one, which exists for tests."""
     return tuple(backend for backend in CATALOGUE if backend != "fake")
 
 
 def known_backend(name: str) -> Backend:
-    """The backend of that name, or of another word for it.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The backend of that name, or of another word for it."""
     axis = axis_called("backend")
     meant = meaning(axis, name)
     for backend in real_backends():

@@ -1,31 +1,26 @@
 """This machine: its memory and devices, the installed stacks, and the backends that it lacks."""
 
-import grp
-import os
 import platform
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
+from orchestrator.backends.probes import ThisHost
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
 from runner.contract.reasons import Reason, reason
-from runner.contract.variables import python_environment
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
 
 MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
-PATIENCE_S = 5.0
 _TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
@@ -37,7 +32,6 @@ class Machine:
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
-    """Backends that it lacks, with the reason."""
 
 
 def this_machine(
@@ -54,12 +48,10 @@ def this_machine(
 
 
 def this_host() -> str | None:
-    """The id of the machine that this process runs on, as the views of the database have it."""
     return host_id(host_facts())
 
 
 def host_facts() -> Mapping[str, object]:
-    """The facts behind that id, under the names of a record's columns."""
     processor, _ = read_processor()
     return {
         "cpu_model": processor,
@@ -71,7 +63,6 @@ def host_facts() -> Mapping[str, object]:
 
 
 def default_memory_bytes(total_bytes: int) -> int:
-    """Memory of a job without a limit: all but a margin that keeps the host alive."""
     margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
     return max(total_bytes - margin, total_bytes // 2)
 
@@ -100,11 +91,6 @@ def require_stack(
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
 ) -> None:
-    """Make sure that the backend's packages are installed beside the orchestrator.
-
-    Raises:
-        Unavailable: they are not, or can't be on this system.
-    """
     if explanation := why_not_system(backend, catalogue, system):
         raise Unavailable(explanation)
     stack = catalogue[backend].stack
@@ -120,69 +106,9 @@ def why_not_system(
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
 ) -> Reason | None:
-    """The reason why the backend can't be on this system, whatever is installed; None if it can."""
     spec = catalogue[backend]
     if not spec.systems or system in spec.systems:
         return None
     here = _SYSTEM_NAMES.get(system, system)
     names = " or ".join(_SYSTEM_NAMES.get(name, name) for name in spec.systems)
     return reason("other_system", backend=backend, systems=names, here=here)
-
-
-class ThisHost:
-    """The machine that this process runs on."""
-
-    system = sys.platform
-    machine = platform.machine()
-
-    def nodes(self, pattern: str) -> list[str]:
-        """The device nodes that match a glob."""
-        return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
-
-    def may_use(self, node: str) -> bool:
-        """True if this user may read and write it."""
-        return os.access(node, os.R_OK | os.W_OK)
-
-    def group_of(self, node: str) -> str:
-        """The group that owns it, by name where it has one."""
-        number = Path(node).stat().st_gid
-        try:
-            return grp.getgrgid(number).gr_name
-        except KeyError:
-            return str(number)
-
-    def version(self, distribution: str) -> str | None:
-        """The installed version."""
-        from importlib import metadata
-
-        try:
-            return metadata.version(distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
-    def ask(self, command: Sequence[str]) -> str | None:
-        """A program's stdout."""
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_S,
-                check=False,
-                env=python_environment(),
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    def engine(self) -> Mapping[str, object]:
-        """The container engine's description of itself."""
-        from orchestrator.system.engine import (
-            connect_engine,  # the docker SDK takes 0.2 s to import
-        )
-
-        client = connect_engine()
-        try:
-            return dict(client.info())
-        finally:
-            client.close()

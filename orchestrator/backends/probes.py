@@ -1,12 +1,18 @@
 """Probes: driver, library, device and permission of each backend, looked for on a machine."""
 
+import grp
+import os
+import platform
+import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
+from runner.contract.processes import python_environment
+
 X86_INSTRUCTION_SETS = frozenset({"x86_64", "AMD64"})
-"""Instruction sets, as Linux and Windows name them, of Intel's and AMD's processors."""
 
 HTP_NODES = (
     "/dev/fastrpc-cdsp",
@@ -19,50 +25,65 @@ HTP_NODES = (
 """Nodes of Qualcomm's HTP, which is the compute DSP's: Linux has a FastRPC node for each DSP, one
 more for signed code; Qualcomm's kernels for Android have one for all DSPs."""
 
+PATIENCE_S = 5.0
 GPU_NODES = ("/dev/dri/renderD*", "/dev/nvidia[0-9]*", "/dev/dxg", "/dev/mali[0-9]*")
 """Nodes of GPUs on Linux: the kernel's own interface, NVIDIA's, that of Windows below, Arm's."""
 
 
-class HostView(Protocol):
-    """A machine that probes look at."""
+class ThisHost:
+    """The machine that this process runs on, as probes look at it."""
 
-    @property
-    def system(self) -> str:
-        """`sys.platform`."""
-        ...
-
-    @property
-    def machine(self) -> str:
-        """The instruction set, e.g. `x86_64`."""
-        ...
+    system = sys.platform
+    machine = platform.machine()
+    """The instruction set, e.g. `x86_64`."""
 
     def nodes(self, pattern: str) -> list[str]:
         """The device nodes that match a glob such as `/dev/nvidia[0-9]*`."""
-        ...
+        return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
 
     def may_use(self, node: str) -> bool:
-        """True if this user may read and write it."""
-        ...
+        return os.access(node, os.R_OK | os.W_OK)
 
     def group_of(self, node: str) -> str:
-        """The group that owns it."""
-        ...
+        number = Path(node).stat().st_gid
+        try:
+            return grp.getgrgid(number).gr_name
+        except KeyError:
+            return str(number)
 
     def version(self, distribution: str) -> str | None:
-        """The installed version; None if it is not installed."""
-        ...
+        from importlib import metadata
+
+        try:
+            return metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            return None
 
     def ask(self, command: Sequence[str]) -> str | None:
         """A program's stdout; None if it is missing, fails or takes longer than 5 s."""
-        ...
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+                env=python_environment(),
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
 
     def engine(self) -> Mapping[str, object]:
-        """The container engine's description of itself.
+        """The container engine's description of itself."""
+        # The docker SDK takes 0.2 s to import.
+        from orchestrator.system.engine import connect_engine
 
-        Raises:
-            EngineUnavailable: there is none.
-        """
-        ...
+        client = connect_engine()
+        try:
+            return dict(client.info())
+        finally:
+            client.close()
 
 
 CheckKind = Literal["engine", "image", "user", "library", "driver", "device", "permission"]
@@ -74,11 +95,8 @@ class Need:
 
     kind: CheckKind
     ok: bool
-    """True if it is there."""
     message: str
-    """A description of the thing, or of its absence."""
     remedy: str | None = None
-    """The way to get it if it is missing."""
     needed: bool = True
     """True if nothing runs without it; else its absence is a remark."""
 
@@ -86,7 +104,7 @@ class Need:
 class Probe(Protocol):
     """Looks on a machine for what one backend needs beside engine, image and packages."""
 
-    def __call__(self, host: HostView, *, in_container: bool) -> Iterator[Need]:
+    def __call__(self, host: ThisHost, *, in_container: bool) -> Iterator[Need]:
         """The checks of a backend whose jobs execute in containers, or as local processes."""
         ...
 
@@ -103,8 +121,7 @@ _TOOLKIT = (
 )
 
 
-def probe_cuda(host: HostView, *, in_container: bool) -> Iterator[Need]:
-    """An NVIDIA GPU, its driver, and the way to it."""
+def probe_cuda(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     nodes, gpus = host.nodes("/dev/nvidia[0-9]*"), host.ask(_NVIDIA_SMI)
     if gpus:
         yield Need("driver", ok=True, message="; ".join(gpus.splitlines()))
@@ -124,7 +141,7 @@ def probe_cuda(host: HostView, *, in_container: bool) -> Iterator[Need]:
         yield from _torch_build(host, ("cu", ""), "CUDA")
 
 
-def _nvidia_runtime(host: HostView) -> Need:
+def _nvidia_runtime(host: ThisHost) -> Need:
     """GPUs reach containers by a runtime of NVIDIA's, or by CDI, which lists its devices."""
     engine = host.engine()
     runtimes, devices = str(engine.get("Runtimes", "")), str(engine.get("DiscoveredDevices", ""))
@@ -135,8 +152,7 @@ def _nvidia_runtime(host: HostView) -> Need:
     )
 
 
-def probe_rocm(host: HostView, *, in_container: bool) -> Iterator[Need]:
-    """An AMD GPU and ROCm's part of the kernel."""
+def probe_rocm(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     kfd, renderers = host.nodes("/dev/kfd"), host.nodes("/dev/dri/renderD*")
     if kfd:
         yield Need("driver", ok=True, message="/dev/kfd is there")
@@ -151,7 +167,7 @@ def probe_rocm(host: HostView, *, in_container: bool) -> Iterator[Need]:
         yield from _torch_build(host, ("rocm",), "ROCm")
 
 
-def probe_mps(host: HostView, *, in_container: bool) -> Iterator[Need]:
+def probe_mps(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     """Apple silicon; that the system is macOS, the process launcher checks."""
     del in_container
     if host.system != "darwin":
@@ -163,7 +179,7 @@ def probe_mps(host: HostView, *, in_container: bool) -> Iterator[Need]:
         yield Need("device", ok=False, message=message, remedy="run it on a Mac with Apple silicon")
 
 
-def probe_openvino(host: HostView, *, in_container: bool) -> Iterator[Need]:
+def probe_openvino(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     """Intel's and AMD's CPUs, and the GPU and NPU that OpenVINO finds; it needs none of these."""
     nodes = [*host.nodes("/dev/dri/renderD*"), *host.nodes("/dev/accel/accel*")]
     if in_container:
@@ -178,8 +194,7 @@ def probe_openvino(host: HostView, *, in_container: bool) -> Iterator[Need]:
     yield from _permission(host, nodes, needed=False)
 
 
-def probe_qnn(host: HostView, *, in_container: bool) -> Iterator[Need]:
-    """Qualcomm's HTP, or its simulator on x86."""
+def probe_qnn(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     if host.machine in X86_INSTRUCTION_SETS:
         message = "the HTP simulator, which tells what is correct and never what is fast"
         yield Need("device", ok=True, message=message)
@@ -193,7 +208,7 @@ def probe_qnn(host: HostView, *, in_container: bool) -> Iterator[Need]:
         yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
 
 
-def probe_webgpu(host: HostView, *, in_container: bool) -> Iterator[Need]:
+def probe_webgpu(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     """A GPU, or the browser's software adapter; whether the browser reaches it, it alone tells."""
     del in_container
     nodes = [node for name in GPU_NODES for node in host.nodes(name)]
@@ -209,7 +224,7 @@ def probe_webgpu(host: HostView, *, in_container: bool) -> Iterator[Need]:
     yield Need("device", ok=True, message=message)
 
 
-def _permission(host: HostView, nodes: list[str], *, needed: bool = True) -> Iterator[Need]:
+def _permission(host: ThisHost, nodes: list[str], *, needed: bool = True) -> Iterator[Need]:
     for node in nodes:
         if not host.may_use(node):
             group = host.group_of(node)
@@ -222,11 +237,8 @@ def _permission(host: HostView, nodes: list[str], *, needed: bool = True) -> Ite
             )
 
 
-def _torch_build(host: HostView, builds: Collection[str], name: str) -> Iterator[Need]:
-    """Check by its local version that the installed torch, if any, is a build for this device.
-
-    On Linux PyPI's has none, and is the one for CUDA.
-    """
+def _torch_build(host: ThisHost, builds: Collection[str], name: str) -> Iterator[Need]:
+    """Check the build of an installed torch by its local version, which PyPI's for CUDA lacks."""
     version = host.version("torch")
     if version is None:
         return

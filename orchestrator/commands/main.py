@@ -16,8 +16,7 @@ from typer import TyperException
 
 from orchestrator.commands.app import app
 from orchestrator.commands.program.completion import PROGRAM, completing
-from orchestrator.commands.program.program import chosen
-from orchestrator.commands.program.refusals import usage_error
+from orchestrator.commands.program.program import chosen, usage_error
 from orchestrator.screen.lines import print_note
 from orchestrator.screen.streams import LossyStream, discard, occupy_descriptors, open_stream
 from orchestrator.system.files import REMEDY, file_hint
@@ -49,7 +48,6 @@ class Interruptions:
         self._count = 0
 
     def install(self) -> None:
-        """Install the handlers."""
         for number in heeded_signals():
             signal.signal(number, self._take)
 
@@ -90,7 +88,6 @@ def _flush() -> int:
 
 
 def _exit_code(work: Callable[[], int]) -> int:
-    """The exit code of this work, whatever ends it."""
     try:
         return work()
     except TyperException as error:
@@ -110,26 +107,20 @@ def _show_error(error: Exception) -> int:
     A function of its own: a variable of the frame that catches an error would keep it alive with
     all that it refers to, and DuckDB complains at the end about what is still there.
     """
-    known = _known(error)
-    if known is not None:
-        from orchestrator.screen.words.reasons import error_hint, error_text  # most end without
-
-        _print_error("error", error_text(known), error_hint(known))
-        return known.exit_code
-    message = f"{type(error).__name__}: {error}"
-    _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")
-    return BUG
-
-
-def _known(error: Exception) -> BenchError | None:
-    """The error as one that the user can act on; None if it is a bug."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
         discard(sys.stdout)
-        return StoreError(
+        error = StoreError(
             f"stdout: cannot be written: {error.strerror}",
             hint=file_hint(error, f"{REMEDY}; what was printed is not whole"),
         )
-    return error if isinstance(error, BenchError) else None
+    if isinstance(error, BenchError):
+        from orchestrator.screen.words.reasons import error_hint, error_text  # most end without
+
+        _print_error("error", error_text(error), error_hint(error))
+        return error.exit_code
+    message = f"{type(error).__name__}: {error}"
+    _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")
+    return BUG
 
 
 def _print_error(kind: str, message: str, hint: str | None) -> None:

@@ -31,12 +31,10 @@ class FleetHosts:
             "--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach, as YAML."
         ),
     ] = None
-    """None for those of Ray alone."""
     hosts: Annotated[
         list[str] | None,
         typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
     ] = None
-    """Globs; None for those of the matrix, or else all."""
     address: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +52,6 @@ class FleetHosts:
 
     @property
     def on_fleet(self) -> bool:
-        """True if one of these options is given."""
         others = (self.hosts_file, self.hosts, self.address, self.token_file)
         return self.fleet or any(option is not None for option in others)
 
@@ -84,11 +81,7 @@ class FleetHosts:
         )
 
     def chosen_hosts(self, names: Sequence[str]) -> list[str]:
-        """Those of the fleet's hosts that the globs name.
-
-        Raises:
-            UsageError: a glob fits no host.
-        """
+        """Those of the fleet's hosts that the globs name."""
         for glob in self.hosts or ():
             if not any(fnmatchcase(name, glob) for name in names):
                 known = ", ".join(sorted(names)) or "none is there"
@@ -109,13 +102,10 @@ class FleetChoice(FleetHosts):
             help="Each cell once, or on every class of hosts.  [default: any]",
         ),
     ] = None
-    """None for that of the matrix."""
 
     @property
     def on_fleet(self) -> bool:
-        """True if one of these options is given."""
         return super().on_fleet or self.placement is not None
 
     def within(self, use: "FleetUse") -> "FleetChoice":
-        """The choice, completed by what the matrix says."""
         return self.placed(self.placement or use.placement, self.hosts or list(use.hosts))

@@ -8,6 +8,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 LONGEST_SHARE = 0.1
 """The share of the units that begin first, longest first. The others come in random order, which
@@ -28,11 +29,9 @@ class Unit:
     classes: frozenset[str]
     """The classes of hosts that can do it."""
     needs: frozenset[str] = frozenset()
-    """The backends of its cells."""
     excluded: frozenset[str] = frozenset()
     """Hosts that lost it or declined some of it."""
     losses: int = 0
-    """Times that it was lost."""
 
     @property
     def demand(self) -> "_Demand":
@@ -44,16 +43,14 @@ _Demand = tuple[frozenset[str], frozenset[str]]
 """Classes of which a host is, and backends of which it lacks none."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(NamedTuple):
     """A unit for a host."""
 
     host: str
     unit: Unit
 
 
-@dataclass(frozen=True)
-class GivenUp:
+class GivenUp(NamedTuple):
     """A unit that no host will do any more."""
 
     unit: Unit
@@ -66,16 +63,10 @@ class _HostState:
     lost: int = 0
     """Orders that it lost since the last one that ended well."""
     barred: str | None = None
-    """The reason why it gets no more."""
-    unit: Unit | None = None
-    """Its work at present."""
     began_as: str = ""
-    """Its class when it got that work."""
     lacks: frozenset[str] = frozenset()
-    """The backends that it turned out not to have."""
 
     def meets(self, demand: _Demand) -> bool:
-        """True if it can do units of this demand."""
         classes, needs = demand
         return self.class_id in classes and not needs & self.lacks
 
@@ -87,12 +78,10 @@ class Dispatcher:
     seed: int
     _hosts: dict[str, _HostState] = field(default_factory=dict)
     _dead: set[str] = field(default_factory=set)
-    """Hosts that could not be reached when that was last said."""
     _alive: set[str] = field(default_factory=set)
     _able: Counter[tuple[str, frozenset[str]]] | None = None
     """Hosts that get more, by class and what they lack; None if they have to be counted again."""
     busy: dict[str, Unit] = field(default_factory=dict)
-    """The work of each host at present."""
     _queues: dict[_Demand, deque[Unit]] = field(default_factory=dict)
     _left_s: dict[_Demand, float] = field(default_factory=dict)
     _retries: dict[_Demand, list[Unit]] = field(default_factory=dict)
@@ -103,13 +92,7 @@ class Dispatcher:
 
     @classmethod
     def of(cls, units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> "Dispatcher":
-        """A dispatcher of these units.
-
-        Args:
-            units: everything that is to be done.
-            hosts: the class of each host, by the host's name.
-            seed: decides the order of units.
-        """
+        """A dispatcher of these units for hosts by name, each with its class."""
         dispatcher = cls(seed)
         for name, class_id in sorted(hosts.items()):
             dispatcher.join(name, class_id)
@@ -133,40 +116,30 @@ class Dispatcher:
         self._able = None
 
     def bar(self, host: str, reason: str) -> None:
-        """Give the host no more."""
         self._hosts[host].barred = reason
         self._able = None
 
     def stop(self, reason: str) -> None:
-        """Give nobody any more, since the budget is spent or a cell failed."""
         self._stopped = reason
 
     def next(self, free: Collection[str]) -> list[Assignment]:
-        """Units for the free hosts, one for each at most.
-
-        Args:
-            free: the hosts that are alive and idle; those that never joined are passed over.
-        """
+        """A unit for each free host, as far as there are; one that never joined gets none."""
         assignments: list[Assignment] = []
         if self._stopped or not (self._retries or any(self._queues.values())):
             return assignments
         for name in sorted(free):
             host = self._hosts.get(name)
-            if host is None or host.barred or host.unit is not None:
+            if host is None or host.barred or name in self.busy:
                 continue
             unit = self._take(name, host)
             if unit is not None:
-                host.unit, host.began_as = unit, host.class_id
+                host.began_as = host.class_id
                 self.busy[name] = unit
                 assignments.append(Assignment(name, unit))
         return assignments
 
     def give_up(self, alive: Collection[str]) -> list[GivenUp]:
-        """The units that no host will do any more, each once.
-
-        Args:
-            alive: the hosts that can still be reached, idle or not.
-        """
+        """The units that no host will do any more, each once; `alive` hosts are idle or busy."""
         if alive != self._alive or self._able is None:
             self._alive, self._able = set(alive), None
             self._dead = self._hosts.keys() - self._alive
@@ -189,23 +162,18 @@ class Dispatcher:
     def done(self, host: str) -> Unit:
         """The host's order ended by itself."""
         self._hosts[host].lost = 0
-        return self._release(host)
+        return self.busy.pop(host)
 
     def refused(self, host: str, reason: str) -> Unit:
         """The host did not begin its order: it gets no more, and another host gets the unit."""
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         self.bar(host, reason)
         self._again(unit, f"{host} refused it: {reason}")
         return unit
 
     def withdraw(self, host: str, fault: str) -> Unit:
-        """The host has not begun its order, which it may get later, or another host now.
-
-        Args:
-            host: the host's name.
-            fault: the reason, in which it is named.
-        """
-        unit = self._release(host)
+        """The host has not begun its order: it may get it later, or another host now."""
+        unit = self.busy.pop(host)
         self._again(unit, fault)
         return unit
 
@@ -218,20 +186,14 @@ class Dispatcher:
         *,
         has_begun: bool,
     ) -> Unit:
-        """The host lacks backends after all: it gets no more of them, another host gets the unit.
+        """The host lacks backends after all: another host gets the unit, of which `needs` are left.
 
-        Args:
-            host: the host's name.
-            reason: what it lacks.
-            backends: those that it lacks.
-            needs: the backends of what is left of the unit.
-            has_begun: True if some of the unit was measured there, which hosts of its class alone
-                may finish.
+        If some of it was measured here, hosts of its class alone may finish it.
         """
         state = self._hosts[host]
         state.lost, state.lacks = 0, state.lacks | set(backends)
         self._able = None
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         classes = frozenset({state.began_as}) if has_begun else unit.classes
         excluded = unit.excluded | {host}
         again = replace(unit, classes=classes, needs=frozenset(needs), excluded=excluded)
@@ -239,14 +201,9 @@ class Dispatcher:
         return unit
 
     def lost(self, host: str, reason: str) -> Unit:
-        """The host's order ended in no way that is known; another host of its class gets the unit.
-
-        Args:
-            host: the host's name.
-            reason: what is known about it.
-        """
+        """The host's order ended in no known way; another host of its class gets the unit."""
         state = self._hosts[host]
-        unit = self._release(host)
+        unit = self.busy.pop(host)
         state.lost += 1
         if state.lost >= MOST_LOST:
             self.bar(host, f"lost {state.lost} orders in a row")
@@ -266,11 +223,6 @@ class Dispatcher:
         self._faults[unit.id] = fault
         self._retries.setdefault(unit.demand, []).append(unit)
 
-    def _release(self, host: str) -> Unit:
-        unit = self.busy.pop(host)
-        self._hosts[host].unit = None
-        return unit
-
     def _take(self, name: str, host: _HostState) -> Unit | None:
         """The next unit for this host: one to be tried again, else of the longest queue."""
         for demand, units in self._retries.items():
@@ -285,17 +237,13 @@ class Dispatcher:
         demands = [demand for demand, queue in self._queues.items() if queue and host.meets(demand)]
         if not demands:
             return None
-        demand = max(demands, key=self._pressure)
+        # The one with the most seconds of work before each host that can do it.
+        demand = max(demands, key=lambda one: self._left_s[one] / max(1, self._able_count(one)))
         unit = self._queues[demand].popleft()
         self._left_s[demand] -= unit.estimate_s
         return unit
 
-    def _pressure(self, demand: _Demand) -> float:
-        """Seconds of work that each host which can do it has before it."""
-        return self._left_s[demand] / max(1, self._able_count(demand))
-
     def _able_count(self, demand: _Demand) -> int:
-        """Hosts that can do such units, are there and not barred, busy or idle."""
         if self._able is None:
             self._able = Counter(
                 (host.class_id, host.lacks)

@@ -4,30 +4,29 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
 
 from orchestrator.fleet.dispatch import Assignment, Dispatcher, GivenUp
-from orchestrator.fleet.journal import HostJournal
+from orchestrator.fleet.host import HostJournal
 from orchestrator.fleet.messages import Declined, Ended, Refused, Shared
-from orchestrator.fleet.orders import OrderBook, StandingOrder, UnitWork
+from orchestrator.fleet.orders import FleetObserver, OrderBook, StandingOrder, UnitWork
 from orchestrator.fleet.presence import Presence
-from orchestrator.fleet.progress import FleetObserver
-from orchestrator.fleet.talk import (
+from orchestrator.fleet.transport import (
     FAREWELL_S,
+    FIRST_WORD_S,
     SILENCE_S,
     Heard,
+    HostBusy,
     end_all,
     end_later,
     prompt_interrupts,
 )
-from orchestrator.fleet.transport import FIRST_WORD_S, HostBusy
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
-from orchestrator.running.own_verdicts import save_skips, save_verdicts
+from orchestrator.running.outcome import FAILURES, RunOutcome, end_run, save_skips, save_verdicts
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.text import format_duration, plural
 from runner.contract.errors import (
@@ -58,7 +57,6 @@ class FleetWork:
     """All that runs on a fleet are to measure."""
 
     folders: Sequence[RunFolder]
-    """Those of the runs."""
     units: Sequence[UnitWork]
     skips: Mapping[str, Plan] = field(default_factory=dict)
     """Plans whose skipped cells get their verdict, by run; those of the folders else."""
@@ -75,15 +73,6 @@ class FleetExecution:
         options: RunOptions,
         journal: HostJournal = NO_JOURNAL,
     ) -> None:
-        """The execution of this work.
-
-        Args:
-            work: everything that is to be measured.
-            presence: the hosts.
-            observer: is told of the progress.
-            options: database, budget and when to stop.
-            journal: keeps what hosts do.
-        """
         self._work = {one.unit.id: one for one in work.units}
         self._folders, self._skips = work.folders, work.skips
         self._presence = presence
@@ -115,11 +104,17 @@ class FleetExecution:
         except BaseException:
             self._break_off()
             raise
-        return [self._end(folder) for folder in self._folders]
+        troubles = tuple(self._troubles.values())
+        return [
+            end_run(folder, self._database(folder), troubles, self._observer)
+            for folder in self._folders
+        ]
 
     def _measure(self) -> None:
         while True:
-            self._watch_budget()
+            if self._budget_left_s == 0 and self._options.budget_s is not None:
+                budget = format_duration(self._options.budget_s)
+                self._stop(f"the budget of {budget} was spent")
             for host, reach in self._presence.returned().items():
                 self._observer.note(f"{host}: is there")
                 self._dispatcher.join(host, reach.facts.ability)
@@ -132,10 +127,9 @@ class FleetExecution:
             if self._dispatcher.is_over:
                 return
             self._take_news()
-            self._look_after()
+            self._lose_silent()
 
     def _order(self, assignment: Assignment) -> None:
-        """Send a unit to a host."""
         host, work = assignment.host, self._work[assignment.unit.id]
         observer = self._observer.on_host(host)
         reach = self._presence.reach(host)
@@ -146,16 +140,18 @@ class FleetExecution:
 
     def _take_news(self) -> None:
         with suppress(Empty):
-            self._news = self._heard.get(timeout=_TICK_S)
-            self._take_one()
-            for _ in range(_MOST_NEWS):
-                self._news = self._heard.get_nowait()
-                self._take_one()
+            for number in range(_MOST_NEWS + 1):
+                self._news = self._heard.get(block=number == 0, timeout=_TICK_S)
+                self._take(self._news)
+                self._news = None
 
-    def _take_one(self) -> None:
-        if self._news is not None:
-            self._take(self._news)
-        self._news = None
+    def _lose_silent(self) -> None:
+        for host in self._presence.alive:
+            transport = self._presence.reach(host).transport
+            standing = self._standing.get(host)
+            if standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
+                self._presence.leave(host)
+                self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
 
     def _take(self, heard: Heard) -> None:
         standing = self._standing.get(heard.host)
@@ -233,12 +229,10 @@ class FleetExecution:
         self._dispatcher.lost(standing.host, reason)
 
     def _keep_left(self, standing: StandingOrder) -> None:
-        """Remember what is left of an order's unit."""
         work = standing.work
         self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
 
     def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
-        """Have no more to do with an order and its host; a fault says why it was lost."""
         end_later(standing.talk)
         self._put_away(standing, fault)
 
@@ -246,20 +240,6 @@ class FleetExecution:
         del self._standing[standing.host]
         self._journal.end(standing.host, fault)
         self._observer.order_ended(standing.host, fault)
-
-    def _look_after(self) -> None:
-        """Find hosts that are silent."""
-        for host in self._presence.alive:
-            transport = self._presence.reach(host).transport
-            standing = self._standing.get(host)
-            if standing and standing.talk.is_silent(SILENCE_S, FIRST_WORD_S[transport.name]):
-                self._presence.leave(host)
-                self._lose(standing, f"silent for {format_duration(SILENCE_S)}")
-
-    def _watch_budget(self) -> None:
-        if self._budget_left_s == 0 and self._options.budget_s is not None:
-            budget = format_duration(self._options.budget_s)
-            self._stop(f"the budget of {budget} was spent")
 
     def _stop_at_failure(self, standing: StandingOrder) -> None:
         if self._stopped or not self._options.fail_fast:
@@ -283,12 +263,15 @@ class FleetExecution:
         """Give the cells of a unit that no host will do a verdict, with the reason."""
         work = self._work[given_up.unit.id]
         was_lost = given_up.unit.losses > 0 and not self._stopped
+        explanation = reason("said", text=given_up.reason)
         if not was_lost and not self._stopped:
             fault = self._faults.get(work.unit.id) or self._faults.get("")
-            self._note_trouble(type(fault or Unavailable(""))(given_up.reason))
+            trouble = type(fault or Unavailable(""))(given_up.reason)
+            if str(trouble) not in self._troubles:
+                self._troubles[str(trouble)] = trouble
+                self._observer.note(error_text(trouble), explanation)
         left = [cell for cell in work.cells if work.folder.record_of(cell) is None]
         status: Status = "lost" if was_lost else "unavailable"
-        explanation = reason("said", text=given_up.reason)
         save_verdicts(work.folder, self._observer, left, status, explanation)
 
     def _note_fault(self, standing: StandingOrder, message: Refused | Declined) -> None:
@@ -297,11 +280,6 @@ class FleetExecution:
         text = f"{standing.host}: {message.reason}"
         self._faults[standing.work.unit.id] = self._faults[""] = kind(text)
         self._observer.note(f"{text}; {message.hint}" if message.hint else text)
-
-    def _note_trouble(self, error: BenchError) -> None:
-        if str(error) not in self._troubles:
-            self._troubles[str(error)] = error
-            self._observer.note(error_text(error))
 
     def _break_off(self) -> None:
         """End every order within seconds, at once if asked again; what arrived is merged."""
@@ -322,7 +300,7 @@ class FleetExecution:
                 self._journal.end(host, None)
             for folder in self._folders:
                 with suppress(StoreError):
-                    self._merge(folder)
+                    merge_run(folder, self._database(folder))
 
     def _hear_out(self, heard: Heard) -> None:
         """Take what still arrives from a host that was told to end."""
@@ -335,12 +313,5 @@ class FleetExecution:
         with suppress(DamagedFile):
             standing.arrivals.take(heard.message, heard.body)
 
-    def _merge(self, folder: RunFolder) -> Any:
-        return merge_run(folder, self._options.database or folder.database)
-
-    def _end(self, folder: RunFolder) -> RunOutcome:
-        merged = self._merge(folder)
-        outcome = outcome_of(folder, merged, tuple(self._troubles.values()))
-        if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
-            self._observer.note(merged.faults)
-        return outcome
+    def _database(self, folder: RunFolder) -> Path:
+        return self._options.database or folder.database

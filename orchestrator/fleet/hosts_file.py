@@ -77,7 +77,6 @@ class HostEntry(Frozen):
 
     @property
     def transport(self) -> Literal["ssh", "slurm"]:
-        """The transport that reaches it."""
         return "slurm" if self.address is None else "ssh"
 
 
@@ -93,11 +92,7 @@ class HostsDocument(Frozen):
 
 
 def read_hosts_file(path: Path) -> tuple[HostEntry, ...]:
-    """The hosts of a file.
-
-    Raises:
-        MatrixError: it is missing or wrong; one line for each problem, with place and value.
-    """
+    """The hosts of a file."""
     source = read_source(path)
     try:
         document = HostsDocument.model_validate(source.data)

@@ -10,16 +10,18 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Annotated, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.host import HostFacts
+from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Backend, FileName, Frozen, Purpose
-from runner.contract.errors import DamagedFile, Unavailable
+from runner.contract.errors import BenchError, DamagedFile, Unavailable
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Phase
 
 MARK = b"AMX1"
@@ -38,27 +40,22 @@ class Frame:
     """One message: what it says, and the bytes that belong to it."""
 
     head: bytes
-    """The message, as JSON."""
     body: bytes = b""
-    """The content of a file, or nothing."""
 
 
 def encode(frame: Frame) -> bytes:
-    """The frame's bytes."""
     checksum = zlib.crc32(frame.body, zlib.crc32(frame.head))
     return _PREFIX.pack(MARK, len(frame.head), len(frame.body), checksum) + frame.head + frame.body
 
 
 def hear_nothing() -> None:
-    """Take a sign of life that nobody waits for."""
+    pass
 
 
 def read_frame(stream: IO[bytes], alive: Callable[[], None] = hear_nothing) -> Frame | None:
     """The next frame of a blocking stream; None at its end, if that is between two frames.
 
-    Args:
-        stream: the stream.
-        alive: is called whenever bytes came, long before a large frame is whole.
+    `alive` is called whenever bytes came, long before a large frame is whole.
     """
     prefix = _read(stream, _PREFIX.size, alive)
     if not prefix:
@@ -92,7 +89,6 @@ def _read(stream: IO[bytes], size: int, alive: Callable[[], None]) -> bytes:
 
 
 SharedFolder = Literal["references", "graphs"]
-"""The kind of what jobs make once and others read."""
 
 
 class FactsWanted(Frozen):
@@ -110,11 +106,8 @@ class Order(Frozen):
 
     kind: Literal["order"] = "order"
     id: FileName
-    """Its id, unique among all orders of all drivers."""
     host: str
-    """The host's name in the fleet, for messages."""
     transport: str
-    """The transport that carries it."""
     version: str
     """Version of the orchestrator that wrote it; a host of another one refuses."""
     sources: str | None = None
@@ -149,7 +142,6 @@ class Shared(Frozen):
 
     kind: Literal["shared"] = "shared"
     folder: SharedFolder
-    """The folder beside the runs."""
     path: tuple[FileName, ...] = Field(min_length=1, max_length=2)
     """Its path below that: a reference's file; a graph's key and shape."""
 
@@ -161,26 +153,29 @@ class Known(Frozen):
     facts: HostFacts
 
 
-class Refused(Frozen):
-    """The host does not execute the order; nothing of it was measured."""
-
-    kind: Literal["refused"] = "refused"
+class _Refusal(Frozen):
     reason: str
     hint: str | None = None
     exit_code: int = Unavailable.exit_code
     """The exit code of the error, which tells an engine's from an image's."""
 
 
-class Declined(Frozen):
+class Refused(_Refusal):
+    """The host does not execute the order; nothing of it was measured."""
+
+    kind: Literal["refused"] = "refused"
+
+
+def error_facts(error: BenchError) -> dict[str, Any]:
+    """The fields by which a message tells of an error."""
+    return {"reason": error_text(error), "hint": error_hint(error), "exit_code": error.exit_code}
+
+
+class Declined(_Refusal):
     """The host cannot launch cells that it was thought to be able to, and goes on with others."""
 
     kind: Literal["declined"] = "declined"
     backend: Backend
-    """The backend that it lacks."""
-    reason: str
-    hint: str | None = None
-    exit_code: int = Unavailable.exit_code
-    """The exit code of the error, which tells an engine's from an image's."""
 
 
 class Noted(Frozen):
@@ -188,6 +183,8 @@ class Noted(Frozen):
 
     kind: Literal["noted"] = "noted"
     text: str
+    reason: Reason | None = None
+    """The reason of a verdict that it tells."""
 
 
 class Building(Frozen):
@@ -247,21 +244,9 @@ class Ended(Frozen):
 
 
 ToHost = FactsWanted | Order | Shared | Beat | Cancel
-ToDriver = (
-    Known
-    | Refused
-    | Declined
-    | Noted
-    | Building
-    | Launched
-    | Entered
-    | Visited
-    | Recorded
-    | Left
-    | Shared
-    | Beat
-    | Ended
-)
+_Answer = Known | Refused | Declined | Shared | Beat | Ended
+_Progress = Noted | Building | Launched | Entered | Visited | Recorded | Left
+ToDriver = _Answer | _Progress
 _OF_DRIVER: TypeAdapter[ToHost] = TypeAdapter(Annotated[ToHost, Field(discriminator="kind")])
 _OF_HOST: TypeAdapter[ToDriver] = TypeAdapter(Annotated[ToDriver, Field(discriminator="kind")])
 
@@ -274,12 +259,10 @@ def frame_of(message: ToHost | ToDriver, body: bytes = b"") -> Frame:
 
 
 def message_to_host(frame: Frame) -> ToHost:
-    """The message in a frame from a driver."""
     return _parsed(_OF_DRIVER, frame)
 
 
 def message_to_driver(frame: Frame) -> ToDriver:
-    """The message in a frame from a host."""
     return _parsed(_OF_HOST, frame)
 
 

@@ -1,11 +1,13 @@
 """Orders that hosts have: the unit, the conversation about it, and what has arrived of it."""
 
+import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from queue import Queue
+from typing import Protocol
 
 from orchestrator.fleet.dispatch import Unit
 from orchestrator.fleet.messages import (
@@ -25,7 +27,7 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.presence import Reach
 from orchestrator.fleet.shared_artifacts import keep_artifact, known_artifacts, wanted_artifacts
-from orchestrator.fleet.talk import Heard, Talk, end_later
+from orchestrator.fleet.transport import Heard, Talk, end_later
 from orchestrator.fleet.units import sub_plan
 from orchestrator.images.source import runner_digest
 from orchestrator.running.folder import RunFolder
@@ -35,74 +37,59 @@ from orchestrator.running.run_file import RunFile, run_file_text
 from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import DamagedFile
-from runner.contract.files import atomic_file
+from runner.contract.files import TEXT_BYTES, atomic_file
 from runner.contract.job import Job
-from runner.contract.outputs import RECORD_SUFFIX, output_names
-from runner.contract.plain_files import TEXT_BYTES
 from runner.contract.record.verdict import Status
+from runner.contract.rounds import RECORD_SUFFIX, output_names
 
 _HOSTS_OWN = ("graph", "reference", "honest", "process_spreads", "counted")
 """Fields of a job that its host fills."""
+_LOG = re.compile(r"(.*)\.(\d+)\.log", re.ASCII | re.DOTALL)
 
 
 class OrderArrivals:
     """Takes what one order leaves. A host's word is checked like that of an image."""
 
     def __init__(self, folder: RunFolder, cells: Sequence[Cell], observer: Observer) -> None:
-        """The arrivals of one order.
-
-        Args:
-            folder: the run's folder, on the driver.
-            cells: the cells that were ordered.
-            observer: is told of the progress.
-        """
         self._folder = folder
         self._cells = {cell.id: cell for cell in cells}
         self._observer = observer
         self._job: Job | None = None
         self.verdicts: dict[str, Status] = {}
-        """The verdicts that arrived, by cell id."""
 
     @property
     def left(self) -> tuple[Cell, ...]:
-        """The cells that have no verdict yet."""
         return tuple(cell for cell in self._cells.values() if cell.id not in self.verdicts)
 
     def take(self, message: ToDriver, body: bytes) -> None:
-        """Take one message of the order's progress."""
         if isinstance(message, Noted):
-            self._observer.note(message.text)
+            self._observer.note(message.text, message.reason)
         elif isinstance(message, Building):
             self._observer.image_step(message.line)
         elif isinstance(message, Launched):
-            self._begin(message.job)
+            self._keep_job(message.job)
+            self._job = message.job
+            self._observer.job_started(message.job)
         elif isinstance(message, Entered):
             cell = self._cell(message.cell_id) if message.cell_id else None
             self._observer.phase_began(message.phase, cell)
         elif isinstance(message, Visited):
-            self._visit(self._cell(message.cell_id))
+            cell = self._cell(message.cell_id)
+            if self._job is not None:
+                self._observer.cell_visited(cell, self._job)
         elif isinstance(message, Recorded):
             self._record(self._cell(message.cell_id), message.job, body)
         elif isinstance(message, Left):
             self._keep(message.path, body)
 
-    def _begin(self, job: Job) -> None:
-        self._keep_job(job)
-        self._job = job
-        self._observer.job_started(job)
-
     def _keep_job(self, job: Job) -> None:
         """Write the job file, by which records are checked: the ordered job, as the host has it."""
         if any(self._cells.get(cell.id) != cell for cell in job.cells):
             raise DamagedFile(f"a launch that nobody ordered: {job.id} of run {job.run_id}")
-        ordered = self._folder.job(job.cells, job.provenance, job.round)
+        ordered = self._folder.run.job(job.cells, job.provenance, job.round)
         if job != ordered.model_copy(update={name: getattr(job, name) for name in _HOSTS_OWN}):
             raise DamagedFile(f"another launch than was ordered: {job.id} of run {job.run_id}")
-        self._folder.write_job(job)
-
-    def _visit(self, cell: Cell) -> None:
-        if self._job is not None:
-            self._observer.cell_visited(cell, self._job)
+        self._folder.job_files.write(job)
 
     def _record(self, cell: Cell, job: Job | None, body: bytes) -> None:
         if self._folder.record_of(cell) is None:
@@ -123,7 +110,13 @@ class OrderArrivals:
         known = output_names(self._cells.values(), rounds=0)
         jobs = {cell.job_id for cell in self._cells.values()}
         if folder == "logs" and len(names) == 1:
-            self._keep_log(names[0], jobs, body)
+            log = _LOG.fullmatch(names[0])
+            if log is None or log[1] not in jobs:
+                raise DamagedFile(f"a log that nobody asked for: {names[0]}")
+            # That of an earlier attempt on another host stays.
+            paths = (self._folder.path / "logs" / f"{log[1]}.{n}.log" for n in count(int(log[2])))
+            if len(body) <= TEXT_BYTES:
+                _write(next(path for path in paths if not path.exists()), body)
             return
         job_id, *rest = names or [""]
         is_output = folder == "records" and job_id in jobs and len(rest) == 1
@@ -131,19 +124,6 @@ class OrderArrivals:
             raise DamagedFile(f"a file that nobody asked for: {'/'.join(path)}")
         if len(body) <= known[rest[0]]:
             _write(self._folder.out(job_id) / rest[0], body)
-
-    def _keep_log(self, name: str, jobs: Collection[str], body: bytes) -> None:
-        """Write the log of an attempt; that of an earlier attempt on another host stays."""
-        job_id, _, attempt = name.removesuffix(".log").rpartition(".")
-        if job_id not in jobs or not attempt.isdecimal() or not name.endswith(".log"):
-            raise DamagedFile(f"a log that nobody asked for: {name}")
-        logs = self._folder.path / "logs"
-        numbers = count(int(attempt))
-        path = next(
-            path for number in numbers if not (path := logs / f"{job_id}.{number}.log").exists()
-        )
-        if len(body) <= TEXT_BYTES:
-            _write(path, body)
 
     def _cell(self, cell_id: str) -> Cell:
         if cell_id not in self._cells:
@@ -162,7 +142,6 @@ class UnitWork:
 
     unit: Unit
     folder: RunFolder
-    """The run's folder."""
     cells: tuple[Cell, ...]
 
 
@@ -179,21 +158,10 @@ class StandingOrder:
     """The backends that the host turned out not to have."""
 
 
-def chosen_digests(images: Mapping[Backend, str]) -> dict[Backend, str]:
-    """The digests of images that the user chose by digest: no host may have another one."""
-    named = {backend: reference.partition("@")[2] for backend, reference in images.items()}
-    return {backend: digest for backend, digest in named.items() if digest}
-
-
 class OrderBook:
     """Gives orders, and knows each host's conversation, graphs and references."""
 
     def __init__(self, heard: "Queue[Heard]") -> None:
-        """A book.
-
-        Args:
-            heard: takes what hosts say.
-        """
         self._heard = heard
         self._sent: dict[str, set[Shared]] = {}
         self._idle: dict[str, Talk] = {}
@@ -216,7 +184,11 @@ class OrderBook:
             version=folder.run.orchestrator_version,
             sources=runner_digest(),
             hardware=reach.facts.class_id,
-            digests=chosen_digests(folder.run.options.images),
+            digests={
+                backend: digest
+                for backend, image in folder.run.options.images.items()
+                if (digest := image.partition("@")[2])
+            },
             budget_s=budget_left_s,
             whole_budget_s=options.budget_s,
             fail_fast=options.fail_fast,
@@ -259,3 +231,15 @@ class OrderBook:
             yield frame_of(shared, content)
             sent.add(shared)
         yield frame_of(order, run_file_text(run).encode())
+
+
+class FleetObserver(Observer, Protocol):
+    """Is told about a run's progress, host by host."""
+
+    def on_host(self, host: str) -> Observer:
+        """The observer of what happens on this host."""
+        ...
+
+    def order_ended(self, host: str, fault: str | None) -> None:
+        """The order that this host had is over; a fault says why it was lost."""
+        ...

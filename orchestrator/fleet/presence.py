@@ -1,7 +1,7 @@
 """The hosts that are there: asked what they are, and again later if they were lost or busy."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -9,8 +9,7 @@ from threading import Thread
 
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.messages import FactsWanted, Known, Refused, frame_of, message_to_driver
-from orchestrator.fleet.talk import end_later
-from orchestrator.fleet.transport import Conversation, Transport
+from orchestrator.fleet.transport import Conversation, Transport, end_later
 from orchestrator.screen.words.reasons import error_hint, error_text
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 
@@ -29,28 +28,19 @@ BUSY_REST_S = 10.0
 """Seconds after which a host that another driver had is tried again."""
 
 
-def ask_facts(
-    transport: Transport, host: str, limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
-) -> HostFacts:
-    """The facts about a host, as it tells them.
-
-    Raises:
-        Unavailable: it cannot be reached, does not answer in time, or refuses; names it.
-    """
-    answer = ask_all(transport, [host], limit_s, question)[host]
+def ask_facts(transport: Transport, host: str, question: FactsWanted = _MEASURES) -> HostFacts:
+    """The facts about a host, as it tells them."""
+    answer = ask_all({host: transport}, question=question)[host]
     if isinstance(answer, Unavailable):
         raise answer
     return answer
 
 
 def ask_all(
-    transport: Transport,
-    hosts: Iterable[str],
-    limit_s: float = ASK_LIMIT_S,
-    question: FactsWanted = _MEASURES,
-) -> Mapping[str, FactsAnswer]:
-    """The answer of each host; all are asked at once."""
-    questions = {host: _Question(transport, host, question) for host in hosts}
+    ways: Mapping[str, Transport], limit_s: float = ASK_LIMIT_S, question: FactsWanted = _MEASURES
+) -> dict[str, FactsAnswer]:
+    """The answer of each of these hosts; all are asked at once."""
+    questions = {host: _Question(way, host, question) for host, way in ways.items()}
     deadline = time.monotonic() + limit_s
     return {host: question.answer(deadline, limit_s) for host, question in questions.items()}
 
@@ -71,18 +61,14 @@ class _Question:
         try:
             return self._facts.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            self._give_up()
+            self._given_up = True
+            if self._conversation is not None:
+                end_later(self._conversation)
             return Unavailable(f"host {self._host}: did not answer within {limit_s:.0f} s")
         except Unavailable as error:
             return error
         except BenchError as error:
             return Unavailable(f"host {self._host}: {error_text(error)}", hint=error_hint(error))
-
-    def _give_up(self) -> None:
-        """End the conversation, also one that is still to begin."""
-        self._given_up = True
-        if self._conversation is not None:
-            end_later(self._conversation)
 
     def _run(self) -> None:
         try:
@@ -133,14 +119,7 @@ class Presence:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """The presence of these hosts.
-
-        Args:
-            hosts: those that answered, by name.
-            busy: those that another driver had; they come when they are free.
-            ask: asks a host what it is.
-            clock: seconds that never go backwards.
-        """
+        """Hosts that answered, and those that another driver has, which come when they are free."""
         self._hosts = dict(hosts)
         self._ask, self._clock = ask, clock
         self._ways = {name: host.transport for name, host in hosts.items()} | dict(busy)
@@ -153,7 +132,6 @@ class Presence:
             self._gone[name] = clock()
 
     def reach(self, host: str) -> Reach:
-        """The way to a host, and what it is."""
         return self._hosts[host]
 
     @property
@@ -168,7 +146,6 @@ class Presence:
         return {host for host in self.alive if self._resting.get(host, 0.0) <= now}
 
     def leave(self, host: str) -> None:
-        """The host is gone; it may come again."""
         self._gone[host] = self._clock() + ASK_AGAIN_S
 
     def rest(self, host: str) -> bool:
@@ -178,7 +155,6 @@ class Presence:
         return is_new
 
     def work(self, host: str) -> None:
-        """The host executes an order of ours."""
         self._resting.pop(host, None)
 
     def returned(self) -> dict[str, Reach]:

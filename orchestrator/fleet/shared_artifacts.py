@@ -9,9 +9,14 @@ from zipfile import ZipFile
 
 from pydantic import TypeAdapter
 
-from orchestrator.fleet.messages import Shared, SharedFolder
-from orchestrator.running.artifacts.adoption import graph_files, is_reference, take_file, take_graph
-from orchestrator.running.artifacts.cache import versions_of
+from orchestrator.fleet.messages import Shared
+from orchestrator.running.artifacts.cache import (
+    graph_files,
+    is_reference,
+    take_file,
+    take_graph,
+    versions_of,
+)
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, executes_graph, graph_name
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER, is_verified
 from orchestrator.running.run_file import RunFile
@@ -28,11 +33,9 @@ _SUFFIX = ".npz"
 _FILE_NAME: TypeAdapter[str] = TypeAdapter(FileName)
 _NAMES_BYTES = 64 << 10
 """Most bytes of the names in what is sent."""
-_FOLDERS: Mapping[SharedFolder, str] = {"references": REFERENCES_FOLDER, "graphs": GRAPHS_FOLDER}
 
 
 def artifacts_at_hand(results: Path) -> set[Shared]:
-    """All references and graphs beside the runs in this folder."""
     references = (results / REFERENCES_FOLDER).glob(f"*{_SUFFIX}")
     graphs = (file.parent for file in (results / GRAPHS_FOLDER).glob(f"*/*/{GRAPH_FILE}"))
     return {
@@ -62,14 +65,7 @@ def wanted_artifacts(run: RunFile, cells: Sequence[Cell]) -> dict[Shared, Cell]:
 def known_artifacts(
     results: Path, run: RunFile, cells: Sequence[Cell], without: Collection[Shared] = ()
 ) -> Iterator[tuple[Shared, bytes]]:
-    """Yield what these cells need and what is at hand, as messages with their files.
-
-    Args:
-        results: the folder of all runs.
-        run: the run.
-        cells: those that will be measured.
-        without: those that need not be sent.
-    """
+    """Yield what these cells need and what is at hand, as messages with their files."""
     for shared in wanted_artifacts(run, cells):
         if shared not in without and (content := content_of(results, shared)):
             yield shared, content
@@ -98,15 +94,7 @@ def keep_artifact(
 ) -> None:
     """Keep what was sent, unless it is here; what is damaged is dropped, since it can be made anew.
 
-    Args:
-        results: the folder of all runs.
-        shared: the name.
-        content: what `content_of` gave.
-        wanted: what a host may have made, of which all else is dropped; None if the sender is
-            believed.
-
-    Raises:
-        StoreError: the results folder takes no more files.
+    `wanted` is what a host may have made, of which all else is dropped; None believes the sender.
     """
     path = _path(results, shared)
     if len(content) > SENT_BYTES + _NAMES_BYTES or path.exists():
@@ -128,11 +116,10 @@ def keep_artifact(
 
 
 def _path(results: Path, shared: Shared) -> Path:
-    return results.joinpath(_FOLDERS[shared.folder], *shared.path)
+    return results.joinpath(shared.folder, *shared.path)
 
 
 def _unpack(content: bytes, folder: Path) -> None:
-    """Write an archive's files into a new folder."""
     try:
         with ZipFile(BytesIO(content)) as archive:
             files = {

@@ -1,14 +1,13 @@
 """The cells of a plan on a fleet: who can measure what, what stays together, how long it takes."""
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.fleet.dispatch import Dispatcher, Unit
 from orchestrator.fleet.host import HostFacts
 from orchestrator.planning.memory import shortage
-from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, PlannedCell, planned_jobs
 from runner.contract.cell import Cell
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.verdict import Status
@@ -23,20 +22,20 @@ class PlacedUnit:
 
 
 @dataclass(frozen=True)
-class PlacedPlan:
-    """A plan on the hosts of a fleet."""
+class PlacedRun:
+    """A run on the hosts of a fleet; cells of its plan that none can measure are skipped."""
 
+    host_class: str | None
+    """The class of hosts that alone measures it; None for all of them."""
+    hosts: Mapping[str, HostFacts]
     plan: Plan
-    """The plan; cells that no host can measure are skipped, with the reason."""
     units: tuple[PlacedUnit, ...]
 
 
-def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
+def place(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None = None) -> PlacedRun:
     """Find the hosts of each cell that is to run, and put together what one host measures.
 
-    Args:
-        plan: a plan that knows nothing of any machine.
-        hosts: the facts of each host, by name.
+    The plan knows nothing of any machine.
     """
     able = {facts.ability: facts for _, facts in sorted(hosts.items())}
     entries, groups = [], dict[tuple[str, str], list[_AbleCell]]()
@@ -56,11 +55,10 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts]) -> PlacedPlan:
     parted = [f"{model} {mode}" for (model, mode), parts in together.items() if parts[1:]]
     notes = (*plan.notes, *([_PARTED.format(", ".join(parted))] if parted else ()))
     placed = plan.model_copy(update={"entries": tuple(entries), "notes": notes})
-    return PlacedPlan(placed, tuple(_units(placed, together)))
+    return PlacedRun(host_class, hosts, placed, tuple(_units(placed, together)))
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
-    """The part of a plan that measures these cells, with what belongs to them."""
     wanted = {cell.id for cell in cells}
     models, backends = {cell.model for cell in cells}, {cell.backend for cell in cells}
     return plan.model_copy(
@@ -75,27 +73,14 @@ def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
     )
 
 
-def expected_s(
-    units: Iterable[Unit],
-    hosts: Mapping[str, str],
-    seed: int,
-    duration_s: Callable[[Unit, str], float] = lambda unit, _: unit.estimate_s,
-) -> float:
-    """Seconds from the first order to the last verdict, by the dispatcher that ships.
-
-    Args:
-        units: everything that is to be done.
-        hosts: the class of each host, by name.
-        seed: decides the order of units.
-        duration_s: seconds that a unit takes on a host; by default its estimate.
-    """
+def expected_s(units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> float:
+    """Seconds from the first order to the last verdict, by the dispatcher that ships."""
     dispatcher = Dispatcher.of(units, hosts, seed)
     ends: list[tuple[float, str]] = []
     free, now = set(hosts), 0.0
     while True:
         for assignment in dispatcher.next(free):
-            end = now + duration_s(assignment.unit, assignment.host)
-            heapq.heappush(ends, (end, assignment.host))
+            heapq.heappush(ends, (now + assignment.unit.estimate_s, assignment.host))
         if not ends:
             return now
         now, host = heapq.heappop(ends)
@@ -124,7 +109,6 @@ def _together(able: Sequence[_AbleCell]) -> list[tuple[frozenset[str], list[Cell
 
 
 def _obstacle(cell: Cell, plan: Plan, facts: HostFacts) -> _Obstacle | None:
-    """The reason why such a host cannot measure the cell; None if it can."""
     if missing := facts.unavailable.get(cell.backend):
         return "unavailable", reason("said", text=missing)
     limits = plan.limits[cell.backend]

@@ -12,8 +12,7 @@ from orchestrator.backends.catalogue import SupportClass
 from orchestrator.system.files import translate_os_errors
 from runner.contract.axes import Backend
 from runner.contract.errors import DamagedFile
-from runner.contract.files import write_atomic
-from runner.contract.plain_files import read_plain_text
+from runner.contract.files import read_plain_text, write_atomic
 
 STATE_VARIABLE = "ACCELMATRIX_STATE"
 """Names the folder of what is remembered between runs."""

@@ -9,9 +9,9 @@ from typing import ClassVar, Protocol
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.system.locks import Waiting, hold_devices
+from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Provenance
-from runner.contract.weights import weights_folder
 
 OUT = "--out"
 """The option of the only place that the runner writes to."""

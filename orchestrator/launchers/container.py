@@ -18,9 +18,9 @@ from orchestrator.launchers.base import OUT, Task
 from orchestrator.launchers.environment import cpuset_of_container, inherited_variables
 from orchestrator.launchers.job_user import JobUser, let_read, require_readable
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.weights import repository_of
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
-from runner.contract.weights import repository_of
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"

@@ -14,8 +14,8 @@ from orchestrator.backends.catalogue import (
     SupportClass,
     real_backends,
 )
-from orchestrator.backends.machine import ThisHost, require_stack, why_not_system
-from orchestrator.backends.probes import HostView, Need
+from orchestrator.backends.machine import require_stack, why_not_system
+from orchestrator.backends.probes import Need, ThisHost
 from orchestrator.images.image import ImageStatus
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
@@ -71,7 +71,7 @@ ListImages = Callable[[], Sequence[ImageStatus]]
 
 
 def diagnose(
-    host: HostView | None = None,
+    host: ThisHost | None = None,
     list_images: ListImages | None = None,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     launchers: Collection[type[Launcher]] = LAUNCHERS.values(),
@@ -118,7 +118,7 @@ def _local_images() -> Sequence[ImageStatus]:
 def _diagnosis(
     backend: Backend,
     launcher: type[Launcher],
-    host: HostView,
+    host: ThisHost,
     images: Sequence[ImageStatus] | BenchError,
     catalogue: Mapping[Backend, BackendSpec],
 ) -> Diagnosis:
@@ -162,7 +162,7 @@ def _image(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Need
     return Need("image", ok=True, message=message)
 
 
-def _user(host: HostView) -> Iterator[Need]:
+def _user(host: ThisHost) -> Iterator[Need]:
     try:
         user = job_user(host.engine(), os.getuid(), os.getgid())
     except EngineUnavailable:
@@ -174,7 +174,7 @@ def _user(host: HostView) -> Iterator[Need]:
 
 
 def _packages(
-    backend: Backend, host: HostView, catalogue: Mapping[Backend, BackendSpec], *, has_engine: bool
+    backend: Backend, host: ThisHost, catalogue: Mapping[Backend, BackendSpec], *, has_engine: bool
 ) -> Iterator[Need]:
     try:
         require_stack(backend, catalogue, host.system)
@@ -194,7 +194,7 @@ def _packages(
         yield Need("library", ok=False, message=message, remedy=error_hint(error))
 
 
-def _probe(spec: BackendSpec, host: HostView, *, in_container: bool) -> Iterator[Need]:
+def _probe(spec: BackendSpec, host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     try:
         yield from spec.probe(host, in_container=in_container) if spec.probe else ()
     except BenchError:

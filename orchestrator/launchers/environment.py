@@ -6,9 +6,9 @@ from pathlib import Path
 
 from orchestrator.system.text import split_list
 from runner.contract.errors import UsageError, closest
+from runner.contract.host import SYSTEM, place_job, read_topology
 from runner.contract.job import DEVICE_VARIABLE, Job
-from runner.contract.topology import SYSTEM, place_job, read_topology
-from runner.contract.variables import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
+from runner.contract.processes import DEVICE_CHOICES, OWN_PYTHON, is_variable_name
 
 
 def cpus_of_process(job: Job, system: Path = SYSTEM) -> tuple[int, ...] | None:

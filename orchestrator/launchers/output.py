@@ -6,7 +6,7 @@ from collections.abc import Callable
 from queue import Queue
 from threading import Event
 
-from runner.contract.process_exit import TAIL_BYTES
+from runner.contract.processes import TAIL_BYTES
 
 LINE_BYTES = 64 << 10
 """Longest line that is passed on; the rest of a longer one is dropped."""

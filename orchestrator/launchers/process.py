@@ -24,7 +24,7 @@ from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, Line
 from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Provenance
-from runner.contract.process_exit import oom_kills
+from runner.contract.processes import oom_kills
 
 _PREFIX = "accelmatrix-job-"
 _PATIENCE_S = 5.0

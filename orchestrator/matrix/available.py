@@ -1,18 +1,15 @@
-"""The word `available` in the place of a backend: those of this machine, each with its own lists.
-
-A file names its backends, so that its cells are the same on every machine; `bench` may ask.
-"""
+"""The word `available` of `bench`: the backends of this machine, each with its own lists."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from analysis.results.synonyms import AVAILABLE, axis_called
 from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.axes import AxisName, Backend, Mode, Precision, Runtime
 from runner.contract.cell import DEFAULT_RUNTIMES
 from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.support import SUPPORTED
-from runner.contract.synonyms import AVAILABLE, axis_called
 
 _DOCTOR = "`orchestrator doctor` says what each backend lacks"
 
@@ -22,9 +19,7 @@ class AvailableBackends:
     """The backends that a launcher can measure on this machine now."""
 
     launcher: str
-    """The launcher's name."""
     backends: Sequence[Backend]
-    """The backends, in the catalogue's order."""
     left_out: Mapping[Backend, str]
     """Backends that run here and are not measured, with the reason."""
 
@@ -34,19 +29,15 @@ FindBackends = Callable[[], AvailableBackends]
 
 
 def asks_for_available(data: Any) -> bool:
-    """True if a matrix names `available` as a backend.
-
-    Raises:
-        UsageError: it names other backends beside it.
-    """
+    """True if a matrix names `available` as a backend, beside which none is named."""
     axes = data.get("axes")
     named = axes.get("backend") if isinstance(axes, dict) else None
     if not isinstance(named, list) or AVAILABLE not in named:
         return False
     if others := [str(name) for name in named if name != AVAILABLE]:
+        message = f"--backend: {AVAILABLE!r} stands for every backend of this machine"
         raise UsageError(
-            f"--backend: {AVAILABLE!r} stands for every backend of this machine, so nothing is "
-            "named beside it",
+            f"{message}, so nothing is named beside it",
             hint=f"leave out {AVAILABLE} or {', '.join(others)}",
         )
     return True
@@ -57,12 +48,8 @@ def with_available(
 ) -> tuple[dict[str, Any], list[str]]:
     """The matrix with the machine's backends in place of the word, and sentences about the choice.
 
-    A backend has the precisions and batch sizes of its row in the catalogue where the matrix names
-    none, as far as a runtime supports them. Of runtimes that are named it has those that it can
-    execute; one that can execute none is left out.
-
-    Raises:
-        NothingToDo: no backend is left.
+    A backend has the lists of its row in the catalogue where the matrix names none, and the
+    runtimes that it can execute; one that can execute none is left out.
     """
     axes: Mapping[AxisName, Any] = data["axes"]
     lists = {backend: _lists(backend, axes) for backend in here.backends}
@@ -101,7 +88,6 @@ def _lists(backend: Backend, axes: Mapping[AxisName, Any]) -> dict[AxisName, lis
 
 
 def _precisions(backend: Backend, runtime: str, axes: Mapping[AxisName, Any]) -> set[Precision]:
-    """The precisions in which the runtime has a mode that the matrix names."""
     name = DEFAULT_RUNTIMES[backend] if runtime == "default" else runtime
     paths = [(backend, cast("Runtime", name), cast("Mode", mode)) for mode in _named("mode", axes)]
     return {precision for path in paths for precision in SUPPORTED.get(path, ())}

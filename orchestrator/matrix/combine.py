@@ -12,12 +12,8 @@ AxisValue = str | int | float
 class Combiner(Generic[_Key]):
     """The combinations of products, less the excluded ones, with the included values.
 
-    - `exclude` drops an original combination that has all the values of an entry.
-    - `include` adds an entry's values to each original combination whose original values it
-      doesn't change; a later entry may overwrite what an earlier one added.
-    - An entry that fits none becomes a combination of its own, behind the others.
-
-    Entries are looked up by value, so the time grows with combinations, not with entries.
+    An included entry that fits no combination is one of its own, behind the others. Entries are
+    looked up by value, so the time grows with combinations, not with entries.
     """
 
     def __init__(
@@ -75,13 +71,10 @@ def _by_values(
     lookup: dict[tuple[_Key, ...], tuple[_Read[_Key], dict[object, list[int]]]] = {}
     for position, entry in entries:
         axes = tuple(axis for axis in lists if axis in entry)
-        read, positions = lookup.setdefault(axes, (_reader(axes), {}))
+        reader = itemgetter(*axes) if axes else lambda _: ()
+        read, positions = lookup.setdefault(axes, (reader, {}))
         positions.setdefault(read(entry), []).append(position)
     return list(lookup.values())
-
-
-def _reader(axes: tuple[_Key, ...]) -> _Read[_Key]:
-    return itemgetter(*axes) if axes else lambda _: ()
 
 
 def _matching(lookup: _Lookup[_Key], combination: Mapping[_Key, AxisValue]) -> list[int]:

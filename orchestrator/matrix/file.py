@@ -33,10 +33,6 @@ FleetPlacement = Literal["any", "every"]
 _STRICT = ConfigDict(strict=True, extra="forbid")
 
 
-def _from_list(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _not_empty(entry: object) -> object:
     if entry == {}:
         raise ValueError("must not be empty")
@@ -154,7 +150,7 @@ class BackendTable(TypedDict, total=False):
 
 Entries = Annotated[
     tuple[Annotated[Entry, BeforeValidator(_not_empty), And(minProperties=1)], ...],
-    BeforeValidator(_from_list),
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
 
 
@@ -198,7 +194,6 @@ def keys_at(path: Sequence[str | int]) -> list[str]:
 
 
 def matrix_json_schema() -> dict[str, Any]:
-    """The schema that `docs/matrix.schema.json` holds."""
     schema = MatrixDocument.model_json_schema()
     _describe(schema, MatrixDocument)
     for table in (MeasureTable, LimitsTable, FleetTable, BackendTable):
@@ -213,7 +208,6 @@ def matrix_json_schema() -> dict[str, Any]:
 
 
 def _describe(schema: dict[str, Any], table: type) -> None:
-    """Add what a table says of its keys."""
     docs = attribute_docs(table)
     schema["properties"] = {
         name: dict(sorted({**key, "description": docs[name]}.items()))

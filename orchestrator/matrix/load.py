@@ -1,34 +1,46 @@
 """A matrix file, checked and resolved: a frozen value that nothing else needs to look up."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
+from analysis.results.synonyms import axis_of, meaning
 from orchestrator.matrix.combine import AxisValue
-from orchestrator.matrix.file import FleetPlacement, MatrixDocument, keys_at
+from orchestrator.matrix.file import (
+    BackendTable,
+    FleetPlacement,
+    MatrixDocument,
+    MeasureTable,
+    keys_at,
+)
 from orchestrator.matrix.model_names import Names, known_names
-from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, Source, problems_in, raise_problems, read_source
+from orchestrator.system.text import format_duration
 from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import UsageError
-from runner.contract.job import Limits, Measure
+from runner.contract.job import PROFILES, Limits, Measure
 from runner.contract.models import ModelSpec
-from runner.contract.synonyms import axis_of, meaning
+
+MAX_COMBINATIONS = 1_000_000
+_HINT = "`orchestrator plan --schema` describes every key of a matrix file"
+_LIMITS = {"cell_timeout": "cell_timeout_s", "memory": "memory_bytes", "output": "output_bytes"}
+"""Keys of limits that have other names than their fields."""
+_ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"), ("rounds", "max_rounds"))
+"""Keys of which the first may not be more than the second."""
+Combination = dict[AxisName, AxisValue]
+Lists = dict[AxisName, tuple[AxisValue, ...]]
 
 
 def override(source: Source, overrides: Sequence[str]) -> Source:
-    """The source with each `dotted.path=value` in place; a later one wins.
-
-    A value is read as YAML; under `axes`, commas separate the values of a list.
-    """
+    """The source with each `dotted.path=value` in place; commas separate the values of an axis."""
     data, options = source.data, dict(source.options)
     for text in overrides:
         option = f"--set {text}"
@@ -74,48 +86,32 @@ def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
     return {**old, path[0]: _placed(old.get(path[0]), path[1:], value, option)}
 
 
-MAX_COMBINATIONS = 1_000_000
-
-Combination = dict[AxisName, AxisValue]
-Lists = dict[AxisName, tuple[AxisValue, ...]]
-
-
 class FleetUse(Frozen):
     """The use of a fleet that a matrix asks for."""
 
     placement: FleetPlacement = "any"
     hosts: tuple[str, ...] = ()
-    """Globs of names; only these hosts measure. Empty for all."""
 
 
 class Matrix(Frozen):
     """A matrix with its models, measurement and limits resolved."""
 
     source: str
-    """The name of the file in errors, as the user wrote it."""
     axes: Lists
     """The lists that the matrix names, its model sets and files written out."""
     backend_axes: dict[Backend, Lists]
     """The lists that replace them on one backend."""
     include: tuple[Combination, ...]
-    """Values added to the combinations they fit, or combinations of their own."""
     exclude: tuple[Combination, ...]
-    """Combinations to leave out."""
     models: dict[str, ModelSpec]
-    """Every model that is named, by name."""
     measure: dict[Backend, Measure]
-    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """Limits of a job, backend by backend."""
     fleet: FleetUse = FleetUse()
-    """The use of a fleet, if the matrix runs on one."""
     notes: tuple[str, ...] = ()
-    """A sentence for each hub id and folder: what it was taken for."""
 
     @property
     def size(self) -> int:
-        """The number of original combinations, before `exclude` and `include`."""
-        return _size(self.products())
+        return sum(prod(map(len, lists.values())) for lists in self.products())
 
     def products(self) -> list[Lists]:
         """The lists whose products, one behind the other, are the original combinations."""
@@ -130,9 +126,6 @@ class Matrix(Frozen):
         return products
 
 
-_HINT = "`orchestrator plan --schema` describes every key of a matrix file"
-
-
 def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:
     """The matrix of a file, with `--set` overrides such as `axes.batch_size=1,8` in place."""
     return resolve(matrix_source(path, overrides))
@@ -144,7 +137,6 @@ def matrix_source(path: Path, overrides: Sequence[str] = ()) -> Source:
 
 
 def resolve(source: Source) -> Matrix:
-    """The matrix that a document describes."""
     if source.data is None:
         raise_problems(source, [Problem((), "is empty")], source.hint)
     names, problems = known_names(source)
@@ -153,16 +145,15 @@ def resolve(source: Source) -> Matrix:
     except ValidationError as error:
         raise_problems(source, [*problems_in(error, keys_at), *problems], source.hint)
         raise
-    raise_problems(source, [*problems, *contradictions(file)])
+    raise_problems(source, [*problems, *_contradictions(file)])
     matrix = _matrix(source.name, file, names)
-    raise_problems(source, list(_flaws(file, matrix.products())))
+    raise_problems(source, list(_flaws(file, matrix)))
     return matrix
 
 
 def _matrix(name: str, file: MatrixDocument, names: Names) -> Matrix:
-    parts = {
-        backend: _lists(table.get("axes", {}), names) for backend, table in file.backends.items()
-    }
+    tables = file.backends.items()
+    parts = {backend: _lists(table.get("axes", {}), names) for backend, table in tables}
     axes, include = _lists(file.axes, names), _entries(file.include, names)
     lists = [model for part in (axes, *parts.values()) for model in part.get("model", ())]
     named = [*lists, *(entry["model"] for entry in include if "model" in entry)]
@@ -174,10 +165,60 @@ def _matrix(name: str, file: MatrixDocument, names: Names) -> Matrix:
         exclude=_entries(file.exclude, names),
         models={str(model): names.models[str(model)] for model in named},
         measure={backend: measure_of(file, backend) for backend in BACKENDS},
-        limits={backend: limits_of(file, backend) for backend in BACKENDS},
+        limits={backend: _limits_of(file, backend) for backend in BACKENDS},
         fleet=FleetUse(**file.fleet),
         notes=names.notes,
     )
+
+
+def measure_of(file: MatrixDocument, backend: Backend) -> Measure:
+    """The measure of a backend: its own values over the matrix' over the profile's."""
+    given = _given(file, backend, "measure")
+    profile = PROFILES[given.pop("profile", "standard")]
+    if "rounds" in given and "max_rounds" not in given:  # the profile's own may be fewer
+        given["max_rounds"] = max(given["rounds"], profile.most_rounds)
+    return profile.model_copy(update={_field(key): value for key, value in given.items()})
+
+
+def _limits_of(file: MatrixDocument, backend: Backend) -> Limits:
+    given = _given(file, backend, "limits").items()
+    return Limits.model_validate({_LIMITS.get(key, key): value for key, value in given})
+
+
+def _given(
+    file: MatrixDocument, backend: Backend, table: Literal["measure", "limits"]
+) -> dict[str, Any]:
+    own: Mapping[str, Any] = file.backends.get(backend, BackendTable())
+    return {**getattr(file, table), **own.get(table, {})}
+
+
+def _field(key: str) -> str:
+    """The field of a measure that a key of the file sets."""
+    return key.replace("_duration", "_s")
+
+
+def _contradictions(file: MatrixDocument) -> Iterator[Problem]:
+    tables: dict[Location, tuple[MeasureTable, Measure]] = {
+        ("backends", name, "measure"): (table["measure"], measure_of(file, name))
+        for name, table in file.backends.items()
+        if "measure" in table
+    }
+    plain = file.model_copy(update={"backends": {}})
+    tables["measure",] = (file.measure, measure_of(plain, "cpu"))
+    for location, (table, measure) in tables.items():
+        for less, more in _ORDERED:
+            least, most = (getattr(measure, _field(key)) for key in (less, more))
+            if most is None or least <= most:
+                continue
+            shown = {less: _shown(less, least), more: _shown(more, most)}
+            blamed, other = (less, more) if less in table else (more, less)
+            relation = "more" if blamed == less else "less"
+            message = f"{shown[blamed]} is {relation} than {other}, {shown[other]} with profile"
+            yield Problem((*location, blamed), f"{message} {measure.profile}")
+
+
+def _shown(key: str, value: float) -> str:
+    return format_duration(value) if key.endswith("duration") else f"{value:g}"
 
 
 def _lists(axes: Mapping[AxisName, Any], names: Names) -> Lists:
@@ -199,12 +240,8 @@ def _entries(entries: Sequence[Mapping[AxisName, Any]], names: Names) -> tuple[C
     return tuple(written_out)
 
 
-def _size(products: Iterable[Lists]) -> int:
-    return sum(prod(len(values) for values in lists.values()) for lists in products)
-
-
-def _flaws(file: MatrixDocument, products: Sequence[Lists]) -> Iterator[Problem]:
-    size = _size(products)
+def _flaws(file: MatrixDocument, matrix: Matrix) -> Iterator[Problem]:
+    size, products = matrix.size, matrix.products()
     if size > MAX_COMBINATIONS:
         longest = sorted({(len(lists[axis]), axis) for lists in products for axis in lists})[:-4:-1]
         named = ", ".join(f"{axis} ({length:,} values)" for length, axis in longest)
@@ -218,7 +255,5 @@ def _flaws(file: MatrixDocument, products: Sequence[Lists]) -> Iterator[Problem]
     for position, entry in enumerate(file.exclude):
         for axis in entry:
             if axis not in listed:
-                message = (
-                    "is not an axis of this matrix, so it excludes nothing: list it under axes"
-                )
-                yield Problem(("exclude", position, axis), message)
+                message = "is not an axis of this matrix, so it excludes nothing"
+                yield Problem(("exclude", position, axis), f"{message}: list it under axes")

@@ -1,19 +1,22 @@
-"""Files of custom models in YAML or JSON: of a published size, of a folder, or written out."""
+"""Files of custom models in YAML or JSON: of a published size, of a folder, or written out.
 
-from collections.abc import Iterable, Iterator, Mapping
+Sources of the sizes: BERT and its miniatures (Devlin 2018, Turc 2019); GPT-2 (Radford 2019), below
+it DistilGPT2 and, at BERT's miniature dimensions, tiny and mini; ViT (Dosovitskiy 2020) and DeiT
+(Touvron 2020).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationError
 
-from orchestrator.matrix.heads import family_word
-from orchestrator.matrix.model_config import implied
+from orchestrator.matrix.model_config import family_word, implied
 from orchestrator.matrix.model_folder import Weights, read_folder
-from orchestrator.matrix.model_types import unknown_type
-from orchestrator.matrix.signatures import Config, forward_of, whole_number
-from orchestrator.matrix.size_presets import LADDERS, Ladder
-from orchestrator.matrix.unknown_models import unknown_model
+from orchestrator.matrix.signatures import IMAGE, TEXT, Config, Signature, forward_of, whole_number
+from orchestrator.matrix.unknown_models import unknown_model, unknown_type
 from orchestrator.system.problems import (
     Problem,
     Source,
@@ -34,58 +37,6 @@ from runner.contract.models import (
     model_sets,
 )
 
-_NAME = "name"
-_CLAIMS = ("family", "modality")
-"""Claims that an entry may make beside, and that must hold."""
-
-
-def is_origin_object(data: Any) -> bool:
-    """True for an object whose values all name a model and hold no configuration."""
-    return (
-        isinstance(data, dict)
-        and bool(data)
-        and all(
-            isinstance(entry, dict) and _NAME in entry and "config" not in entry
-            for entry in data.values()
-        )
-    )
-
-
-def origin_models(
-    data: Mapping[str, Mapping[str, Any]], folder: Path, problems: list[Problem]
-) -> Iterator[ModelSpec]:
-    """The models under their own names; what is wrong joins the problems."""
-    known = {name: spec for spec in catalogue().values() for name in _names(spec)}
-    for own, entry in data.items():
-        named = entry[_NAME]
-        spec = known.get(named) if isinstance(named, str) else None
-        if spec is None:
-            sentence = unknown_model(str(named), [*catalogue()], folder)
-            problems.append(Problem((own, _NAME), sentence))
-            continue
-        wrong = [*_contradictions(own, entry, spec)]
-        problems += wrong
-        if not wrong:
-            yield spec if own == spec.name else spec.model_copy(update={"name": own})
-
-
-def _names(spec: ModelSpec) -> Iterator[str]:
-    """The names that mean this model: its own, its hub's id, and that without the owner."""
-    yield spec.name
-    if spec.hub_id:
-        yield spec.hub_id
-        yield spec.hub_id.rpartition("/")[2]
-
-
-def _contradictions(own: str, entry: Mapping[str, Any], spec: ModelSpec) -> Iterator[Problem]:
-    for key in _CLAIMS:
-        said, is_so = entry.get(key), getattr(spec, key)
-        word = family_word(said) if key == "family" and isinstance(said, str) else said
-        if said is not None and word != is_so:
-            message = f"is {quote(said)}, and {spec.name} is {is_so}"
-            yield Problem((own, key), message)
-
-
 _HINT = (
     "an entry needs name and path, of a folder with config.json; or name, family, modality and "
     "size; or name, config, architecture and inputs"
@@ -99,65 +50,125 @@ _TASKS: dict[Family, str] = {
 }
 
 
+@dataclass(frozen=True)
+class _Ladder:
+    """One architecture in its published sizes."""
+
+    name: str
+    task: str
+    architecture: str
+    config: Config
+    dimensions: tuple[str, ...]
+    """The configuration keys that differ between sizes."""
+    sizes: Mapping[str, tuple[int, ...]]
+    longest: str | None
+    """The configuration key that limits the sequence length."""
+    signature: Signature
+
+
+_ENCODER = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+
+_LADDERS: Mapping[tuple[Family, Modality], _Ladder] = {
+    ("embedding", "text"): _Ladder(
+        name="BERT",
+        task="fill-mask",
+        architecture="AutoModelForMaskedLM",
+        config={"model_type": "bert", "vocab_size": 30522, "max_position_embeddings": 512},
+        dimensions=_ENCODER,
+        sizes={
+            "tiny": (2, 128, 2, 512),
+            "mini": (4, 256, 4, 1024),
+            "small": (4, 512, 8, 2048),
+            "medium": (8, 512, 8, 2048),
+            "base": (12, 768, 12, 3072),
+            "large": (24, 1024, 16, 4096),
+        },
+        longest="max_position_embeddings",
+        signature=TEXT,
+    ),
+    ("text_generation", "text"): _Ladder(
+        name="GPT-2",
+        task="text-generation",
+        architecture="AutoModelForCausalLM",
+        config={"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024},
+        dimensions=("n_layer", "n_embd", "n_head"),
+        sizes={
+            "tiny": (2, 128, 2),
+            "mini": (4, 256, 4),
+            "small": (6, 768, 12),
+            "base": (12, 768, 12),
+            "medium": (24, 1024, 16),
+            "large": (36, 1280, 20),
+        },
+        longest="n_positions",
+        signature=TEXT,
+    ),
+    ("vision", "image"): _Ladder(
+        name="ViT",
+        task="image-classification",
+        architecture="AutoModelForImageClassification",
+        config={
+            "model_type": "vit",
+            "image_size": 224,
+            "patch_size": 16,
+            "num_channels": 3,
+            "num_labels": 1000,
+        },
+        dimensions=_ENCODER,
+        sizes={
+            "tiny": (12, 192, 3, 768),
+            "small": (12, 384, 6, 1536),
+            "base": (12, 768, 12, 3072),
+            "large": (24, 1024, 16, 4096),
+        },
+        longest=None,
+        signature=IMAGE,
+    ),
+}
+
+
 class _Described(Frozen):
-    """The keys of any entry of the file."""
+    """The keys of any entry of the file; those that it leaves out follow from the rest."""
 
     name: str
     """The name used in matrices and cell ids; none that the catalogue has."""
     family: Annotated[Family, BeforeValidator(family_word)] | None = None
-    """The purpose of the model; follows from a configuration that is whole."""
     modality: Modality | None = None
-    """The content of a sample; follows from a configuration that is whole."""
     weights: Weights | None = None
     """The origin of the parameters: drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
     task: str | None = None
-    """The task in Hugging Face's words."""
     architecture: str | None = None
-    """The transformers class that builds the model."""
     inputs: tuple[TensorSpec, ...] | None = None
-    """The tensors of one query."""
     forward: dict[str, bool] | None = None
-    """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """The tensor that training compares the outputs with."""
     encoder_decoder: bool | None = None
-    """True if an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
-    """Most tokens a sample may have."""
     image_size: AxisRange | None = None
     """Height and width that images may have, pixels."""
     audio_seconds: AxisRange | None = None
-    """Seconds that a sound may have."""
 
 
 class CustomModel(_Described):
-    """An entry with random weights. What it leaves out comes from a published architecture.
-
-    Without `size` it comes from its own `config`.
-    """
+    """An entry with random weights: of a published size, else of its own `config`."""
 
     size: str | None = Field(default=None, min_length=1)
-    """A published size such as `tiny` or `base`; any word if the rest is all here."""
 
 
 class FoundModel(_Described):
     """An entry with a folder, or a hub's id. What it leaves out comes from the files there."""
 
     path: str | None = None
-    """Folder of the model, relative to the file."""
     hub_id: str | None = None
     """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
-    """The hub's commit or branch."""
 
 
 def read_models(path: Path) -> dict[str, ModelSpec]:
-    """The custom models of a file, by name."""
     source = read_source(path, plain=True)
-    if is_origin_object(source.data):
-        return _of_origin(source)
+    if _is_origin_object(source.data):
+        return _origin_models(source)
     if not isinstance(source.data, list) or not source.data:
         message = "must be a list of models, each with name, family, size and modality"
         if isinstance(source.data, dict) and "model_type" in source.data:
@@ -178,21 +189,50 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     return models
 
 
-def _of_origin(source: Source) -> dict[str, ModelSpec]:
-    """The models of an object of the origin's; a name that means another model here is refused."""
+def _is_origin_object(data: Any) -> bool:
+    """True for an object of the origin's: its values all name a model and hold no configuration."""
+    entries = list(data.values()) if isinstance(data, dict) else []
+    return bool(entries) and all(
+        isinstance(entry, dict) and "name" in entry and "config" not in entry for entry in entries
+    )
+
+
+def _origin_models(source: Source) -> dict[str, ModelSpec]:
+    """The models under their own names; a name that means another model here is refused."""
     problems: list[Problem] = []
     models = {}
-    for model in origin_models(source.data, source.folder, problems):
-        known = catalogue().get(model.name)
-        if model.name in model_sets() or (known is not None and known is not model):
-            problems.append(Problem((model.name,), f"{model.name!r} is taken already"))
-        models[model.name] = model
+    bundled = {name: spec for spec in catalogue().values() for name in _names(spec)}
+    for own, entry in source.data.items():
+        named = entry["name"]
+        spec = bundled.get(named) if isinstance(named, str) else None
+        if spec is None:
+            sentence = unknown_model(str(named), [*catalogue()], source.folder)
+            problems.append(Problem((own, "name"), sentence))
+            continue
+        wrong = []
+        for key in ("family", "modality"):  # claims that must hold
+            claim, actual = entry.get(key), getattr(spec, key)
+            if claim is not None and (family_word(claim) if key == "family" else claim) != actual:
+                message = f"is {quote(claim)}, and {spec.name} is {actual}"
+                wrong.append(Problem((own, key), message))
+        if own in model_sets() or catalogue().get(own, spec) is not spec:
+            wrong = wrong or [Problem((own,), f"{own!r} is taken already")]
+        problems += wrong
+        models[own] = spec if own == spec.name else spec.model_copy(update={"name": own})
     raise_problems(source, problems, hint="`orchestrator models list` shows what is bundled here")
     return models
 
 
+def _names(spec: ModelSpec) -> Iterable[str]:
+    """The names that mean this model: its own, its hub's id, and that without the owner."""
+    return (spec.name, *((spec.hub_id, spec.hub_id.rpartition("/")[2]) if spec.hub_id else ()))
+
+
 def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -> ModelSpec | None:
-    kind = FoundModel if _lies_somewhere(entry) else CustomModel
+    lies_somewhere = isinstance(entry, dict) and (
+        entry.get("weights") == "pretrained" or "path" in entry or "hub_id" in entry
+    )
+    kind = FoundModel if lies_somewhere else CustomModel
     try:
         described = kind.model_validate(entry)
         values = (
@@ -209,12 +249,6 @@ def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -
     return None
 
 
-def _lies_somewhere(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    return entry.get("weights") == "pretrained" or "path" in entry or "hub_id" in entry
-
-
 def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[str]:
     if "inputs" in path or "labels" in path:
         return TensorSpec.model_fields
@@ -224,7 +258,6 @@ def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[st
 
 
 def _of_files(entry: FoundModel, folder: Path) -> Config:
-    """The model of a folder, or of a hub whose config.json the entry repeats."""
     given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
     if (entry.path is None) == (entry.hub_id is None):
         raise SkipEntry("pretrained weights take a path or a hub_id, one of them", key="weights")
@@ -243,30 +276,24 @@ def _of_files(entry: FoundModel, folder: Path) -> Config:
 
 
 def _completed(custom: CustomModel) -> Config:
-    """The model of a published size, of a configuration, or of all that the entry says."""
     given = custom.model_dump(exclude_none=True, exclude={"size", "config"})
+    family, modality = custom.family, custom.modality
+    ladder = _LADDERS.get((family, modality)) if family and modality else None
     if custom.size is None:
         if not custom.config:
             raise SkipEntry("needs the path of a folder, or family, modality and size, or config")
         _require_known_type(custom.config)
-        return {"config": custom.config} | implied(custom.config, _usual_class(custom) | given)
-    family, modality = _require(custom, "family", "modality")
-    ladder = LADDERS.get((family, modality))
+        if ladder and "architectures" not in custom.config:
+            given = {"architecture": ladder.architecture} | given
+        return {"config": custom.config} | implied(custom.config, given)
+    if family is None or modality is None:
+        raise SkipEntry("is required", key="family" if family is None else "modality")
     if missing := _missing(custom, ladder):
         raise SkipEntry(missing, key="size")
-    given |= {"config": custom.config}
     if ladder is None or custom.size not in ladder.sizes:
         _require_known_type(custom.config)
-        return {"task": _TASKS[family]} | given
+        return {"task": _TASKS[family], **given, "config": custom.config}
     return _published(custom, ladder, given)
-
-
-def _usual_class(custom: CustomModel) -> Config:
-    """The class for such models where a configuration names none."""
-    if not custom.family or not custom.modality or "architectures" in custom.config:
-        return {}
-    ladder = LADDERS.get((custom.family, custom.modality))
-    return {"architecture": ladder.architecture} if ladder else {}
 
 
 def _require_known_type(config: Config) -> None:
@@ -274,16 +301,15 @@ def _require_known_type(config: Config) -> None:
         raise SkipEntry(fault, key="config")
 
 
-def _require(custom: CustomModel, *keys: str) -> list[Any]:
-    absent = [key for key in keys if getattr(custom, key) is None]
-    if absent:
-        raise SkipEntry("is required", key=absent[0])
-    return [getattr(custom, key) for key in keys]
-
-
-def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
+def _missing(custom: CustomModel, ladder: _Ladder | None) -> str | None:
+    """The refusal of a size that is not published, or is another architecture's."""
     if ladder and custom.size in ladder.sizes:
-        return _foreign(custom, ladder)
+        kind = custom.config.get("model_type")
+        if kind in (None, ladder.config["model_type"]):
+            return None
+        _require_known_type(custom.config)
+        remedy = "leave it out" if custom.inputs else "leave it out and add inputs"
+        return f"{custom.size} is {ladder.name}'s, and this is a {kind}: {remedy}"
     absent = [key for key in ("config", "architecture", "inputs") if not getattr(custom, key)]
     if not absent:
         return None
@@ -291,22 +317,13 @@ def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
     needs = f"add {', '.join(absent)}"
     if ladder is None:
         return f"no published sizes are known for {kind}: {needs}"
-    near = suggest(custom.size, ladder.sizes)
+    near = suggest(str(custom.size), ladder.sizes)
     return f"{custom.size!r} is not one of {', '.join(ladder.sizes)} for {kind}{near}; or {needs}"
 
 
-def _foreign(custom: CustomModel, ladder: Ladder) -> str | None:
-    """The refusal of a published size for an architecture that is another."""
-    kind = custom.config.get("model_type")
-    if kind in (None, ladder.config["model_type"]):
-        return None
-    _require_known_type(custom.config)
-    remedy = "leave it out" if custom.inputs else "leave it out and add inputs"
-    return f"{custom.size} is {ladder.name}'s, and this is a {kind}: {remedy}"
-
-
-def _published(custom: CustomModel, ladder: Ladder, given: Config) -> Config:
-    config = ladder.config_of(str(custom.size)) | custom.config
+def _published(custom: CustomModel, ladder: _Ladder, given: Config) -> Config:
+    size = zip(ladder.dimensions, ladder.sizes[str(custom.size)], strict=True)
+    config = ladder.config | dict(size) | custom.config
     published: Config = {
         "task": ladder.task,
         "architecture": ladder.architecture,

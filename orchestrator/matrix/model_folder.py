@@ -5,20 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.matrix.model_types import unknown_type
 from orchestrator.matrix.signatures import Config
+from orchestrator.matrix.unknown_models import unknown_type
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.problems import quote
-from runner.contract.errors import DamagedFile, SkipEntry
-from runner.contract.weights import (
-    CONFIG_FILE,
-    WEIGHTS_SUFFIX,
+from orchestrator.system.weights import (
     count_parameters,
     open_model_file,
     repository_of,
     revision_of,
     weight_files,
 )
+from runner.contract.errors import DamagedFile, SkipEntry
+from runner.contract.models.catalogue import CONFIG_FILE, WEIGHTS_SUFFIX
 
 Weights = Literal["random", "pretrained"]
 
@@ -35,16 +34,15 @@ _NAME_LENGTH = 100
 
 
 def read_folder(folder: Path, weights: Weights | None = None) -> Config:
-    """Facts from a folder's files: configuration, and path, revision and number of its weights.
-
-    Args:
-        folder: the folder, which holds a config.json.
-        weights: the origin of the parameters; None for those that lie there, else random ones.
-    """
+    """Facts from a folder's files; without `weights` those that lie there, else random ones."""
     try:
         return _facts(folder, weights)
     except (OSError, ValueError, DamagedFile) as error:
-        raise SkipEntry(f"{str(folder)!r} cannot be read: {error}", key="path") from error
+        raise _refused(folder, f"cannot be read: {error}") from error
+
+
+def _refused(folder: Path, reason: str) -> SkipEntry:
+    return SkipEntry(f"{str(folder)!r} {reason}", key="path")
 
 
 def name_of(folder: Path) -> str:
@@ -62,22 +60,24 @@ def name_of(folder: Path) -> str:
 
 
 def _facts(folder: Path, weights: Weights | None) -> Config:
-    shown = repr(str(folder))
     if not folder.is_dir():
-        raise SkipEntry(f"{shown} is not a folder", key="path")
+        raise _refused(folder, "is not a folder")
     if not (folder / CONFIG_FILE).is_symlink() and not (folder / CONFIG_FILE).exists():
-        raise SkipEntry(f"{shown} holds no {CONFIG_FILE}, so it is no model", key="path")
+        raise _refused(folder, f"holds no {CONFIG_FILE}, so it is no model")
     config = _config(folder)
     config = config if isinstance(config, dict) else {}
     _require_no_code(folder, config)
     if fault := unknown_type(config):
-        raise SkipEntry(f"{CONFIG_FILE} in {shown} {fault}", key="path")
-    _require_plain_numbers(folder, config)
-    _require_no_timm(folder, config)
-    if (weights or _weights_in(folder)) == "random":
+        raise SkipEntry(f"{CONFIG_FILE} in {str(folder)!r} {fault}", key="path")
+    _require_own_parts(folder, config)
+    others = sorted(path.name for pattern in _OTHER_WEIGHTS for path in folder.glob(pattern))
+    own = () if weights == "random" else weight_files(folder)
+    # Files of weights of any format are never left out in silence.
+    if weights == "random" or not (weights or own or others):
         return {"config": config, "weights": "random"}
-    if not weight_files(folder):
-        raise SkipEntry(_without_weights(folder), key="path")
+    if not own:
+        reason = f"holds no {WEIGHTS_SUFFIX} file, the one format that is loaded"
+        raise _refused(folder, f"{reason}, but {_listed(others)}" if others else reason)
     return {
         "config": config,
         "weights": "pretrained",
@@ -87,76 +87,50 @@ def _facts(folder: Path, weights: Weights | None) -> Config:
     }
 
 
-def _weights_in(folder: Path) -> Weights:
-    """Pretrained where files of weights lie, of any format: those are never left out in silence."""
-    others = any(next(folder.glob(pattern), None) for pattern in _OTHER_WEIGHTS)
-    return "pretrained" if others or weight_files(folder) else "random"
-
-
-def _without_weights(folder: Path) -> str:
-    others = sorted(path.name for pattern in _OTHER_WEIGHTS for path in folder.glob(pattern))
-    message = f"{str(folder)!r} holds no {WEIGHTS_SUFFIX} file, the one format that is loaded"
-    return f"{message}, but {_listed(others)}" if others else message
-
-
 def _require_no_code(folder: Path, config: Config) -> None:
-    names = [*_mapped_code(config), *_code_beside(folder)]
-    if names:
-        raise SkipEntry(
-            f"{str(folder)!r} brings its own code ({_listed(names)}); AccelMatrix runs none"
-            f"{_instead_of_code(config)}",
-            key="path",
-        )
-
-
-def _instead_of_code(config: Config) -> str:
+    beside = (sorted(path.name for path in folder.glob(pattern)) for pattern in _CODE_FILES)
+    names = [*_mapped_code(config), *(name for files in beside for name in files)]
+    if not names:
+        return
     if fault := unknown_type(config):
-        return f", and {CONFIG_FILE} {fault}"
-    return (
-        f". If transformers' own {config['model_type']} is the same model, name a copy of the "
-        f"folder without such files and without auto_map in {CONFIG_FILE}"
+        instead = f", and {CONFIG_FILE} {fault}"
+    else:
+        instead = (
+            f". If transformers' own {config['model_type']} is the same model, name a copy of the "
+            f"folder without such files and without auto_map in {CONFIG_FILE}"
+        )
+    raise _refused(
+        folder, f"brings its own code ({_listed(names)}); AccelMatrix runs none{instead}"
     )
-
-
-def _code_beside(folder: Path) -> Iterator[str]:
-    for pattern in _CODE_FILES:
-        yield from sorted(path.name for path in folder.glob(pattern))
 
 
 def _mapped_code(config: Config) -> Iterator[str]:
     """The modules that `auto_map` names, such as `modeling_mine.py` or a repository's."""
     mapped = config.get("auto_map")
-    if not mapped:
-        return
-    if not isinstance(mapped, dict):
+    if mapped and not isinstance(mapped, dict):
         yield "auto_map"
-        return
-    for kind, reference in mapped.items():
+    for kind, reference in mapped.items() if isinstance(mapped, dict) else ():
         if kind.startswith(_CODE_KEYS):
             module, dot, _ = str(reference).rpartition(".")
             yield f"{module}.py" if dot else "auto_map"
 
 
-def _require_plain_numbers(folder: Path, config: Config) -> None:
-    quantised = config.get("quantization_config")
-    if quantised:
+def _require_own_parts(folder: Path, config: Config) -> None:
+    """Refuse quantised weights, and what transformers builds with timm, as old detectors are."""
+    if quantised := config.get("quantization_config"):
         method = quantised.get("quant_method") if isinstance(quantised, dict) else quantised
-        raise SkipEntry(
-            f"{str(folder)!r} holds quantised weights ({quote(method)}), which are not loaded: "
+        raise _refused(
+            folder,
+            f"holds quantised weights ({quote(method)}), which are not loaded: "
             "name the folder of the original, with --precision int8 if need be",
-            key="path",
         )
-
-
-def _require_no_timm(folder: Path, config: Config) -> None:
-    """Refuse what transformers builds with another library, as old detectors' backbones are."""
     parts = (config, config.get("backbone_config"))
     kinds = [part.get("model_type") for part in parts if isinstance(part, dict)]
     if config.get("use_timm_backbone") or any(str(kind).startswith("timm") for kind in kinds):
-        raise SkipEntry(
-            f"{str(folder)!r} takes a part from timm, a library that no image has: get the model "
+        raise _refused(
+            folder,
+            "takes a part from timm, a library that no image has: get the model "
             "without it, as DETR is by `hf download … --revision no_timm`",
-            key="path",
         )
 
 

@@ -24,14 +24,11 @@ class Names:
     """The models that each name in `axes.model` stands for."""
 
     models: Mapping[str, ModelSpec]
-    """Every model there is, by name."""
     groups: Mapping[str, tuple[str, ...]]
     """The models of each set, hub id, folder and file."""
     notes: tuple[str, ...] = ()
-    """A sentence for each hub id and folder: what it was taken for."""
 
     def expand(self, name: str) -> tuple[str, ...]:
-        """The models that a name stands for."""
         return self.groups.get(name, (name,))
 
 
@@ -82,10 +79,10 @@ class _Custom:
         """The name in the matrix of each folder's model."""
 
     def define(self, path: Location, name: str) -> None:
-        """Take in the models of a file or a folder, once; any other name is passed over."""
         if name in self.models or name in model_sets() or name in self.groups:
             return
-        if self._is_folder(name):
+        is_path = means_path(name) or published_name(name) is None
+        if is_path and is_folder(self._folder, name):
             try:
                 self._add_folder(name)
             except SkipEntry as error:
@@ -93,28 +90,23 @@ class _Custom:
                     self.problems.append(Problem(path, str(error)))
                 self.refused.add(name)
         elif name.endswith(MODEL_FILES):
-            self._add_file(path, name)
-
-    def _is_folder(self, name: str) -> bool:
-        if not is_folder(self._folder, name):
-            return False
-        return means_path(name) or published_name(name) is None
-
-    def _add_file(self, path: Location, name: str) -> None:
-        specs = read_models(self._folder / name)
-        for model, spec in specs.items():
-            if self.models.setdefault(model, spec) != spec:
-                self.problems.append(Problem(path, f"{model!r} stands in another file too"))
-        self.groups[name] = tuple(specs)
+            specs = read_models(self._folder / name)
+            for model, spec in specs.items():
+                if self.models.setdefault(model, spec) != spec:
+                    self.problems.append(Problem(path, f"{model!r} stands in another file too"))
+            self.groups[name] = tuple(specs)
 
     def _add_folder(self, name: str) -> None:
-        spec = folder_model(self._folder / Path(name).expanduser())
-        known = [*catalogue(), *model_sets()]
-        if spec.name.casefold() in (word.casefold() for word in known):
-            raise _collision(name, spec.name, "the catalogue has that name")
-        if self.models.setdefault(spec.name, spec) != spec:
-            other = self._folders.get(spec.name, "a custom model")
-            raise _collision(name, spec.name, f"so is {other}")
+        spec, reason = folder_model(self._folder / Path(name).expanduser()), ""
+        if spec.name.casefold() in (word.casefold() for word in (*catalogue(), *model_sets())):
+            reason = "the catalogue has that name"
+        elif self.models.setdefault(spec.name, spec) != spec:
+            reason = f"so is {self._folders.get(spec.name, 'a custom model')}"
+        if reason:
+            raise SkipEntry(
+                f"{name!r} would be called {spec.name}, and {reason}: rename the folder, or name a "
+                f"link to it (ln -s {name} my-{spec.name})"
+            )
         self._folders[spec.name] = name
         self.groups[name] = (spec.name,)
         self.notes.append(described(name, spec))
@@ -146,30 +138,21 @@ def described(name: str, spec: ModelSpec) -> str:
     return f"{name}{called}: {spec.family} of {spec.modality}, {spec.architecture}, {weights}"
 
 
-def _collision(name: str, model: str, reason: str) -> SkipEntry:
-    return SkipEntry(
-        f"{name!r} would be called {model}, and {reason}: rename the folder, or name a link to it "
-        f"(ln -s {name} my-{model})"
-    )
-
-
 def _named(data: Any) -> Iterator[tuple[Location, Any]]:
     """Every value at a position where a model is named, also in data that is invalid elsewhere."""
     if not isinstance(data, dict):
         return
-    yield from _axis(data, ())
     backends = data.get("backends")
+    tables: dict[Location, Any] = {(): data}
     for backend, table in backends.items() if isinstance(backends, dict) else ():
-        yield from _axis(table, ("backends", backend))
+        tables["backends", backend] = table
+    for path, table in tables.items():
+        axes = table.get("axes") if isinstance(table, dict) else None
+        value = axes.get("model") if isinstance(axes, dict) else None
+        for position, name in enumerate(value if isinstance(value, list) else [value]):
+            yield (*path, "axes", "model", position), name
     for key in ("include", "exclude"):
         entries = data.get(key)
         for position, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and "model" in entry:
                 yield (key, position, "model"), entry["model"]
-
-
-def _axis(table: Any, path: Location) -> Iterator[tuple[Location, Any]]:
-    axes = table.get("axes") if isinstance(table, dict) else None
-    value = axes.get("model") if isinstance(axes, dict) else None
-    for position, name in enumerate(value if isinstance(value, list) else [value]):
-        yield (*path, "axes", "model", position), name

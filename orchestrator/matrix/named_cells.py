@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +14,37 @@ from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell
 from runner.contract.models import catalogue
 
-_USUAL = {"scenario": "single_stream"}
-"""Values that entries leave out."""
 _TABLES = ("measure", "limits")
+_WORD = re.compile(r"[^\W\d_][\w-]*")
+_NOT_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 MatrixData = dict[str, Any]
 
 
 def cells_document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:
-    """The document of a matrix with these cells alone, measured and limited as another has it.
+    """The document of a matrix with these cells alone, measured and limited as `source` has it.
 
-    Args:
-        cells: cells of the other matrix.
-        source: its document, with overrides in place.
-        folder: the folder of the new one, from which it names folders and files of models; None
-            for a document that lies nowhere, which names them from the root.
+    It lies in `folder`, from which it names folders and files; without one, from the root.
     """
     references = _References(known_names(source)[0], source.folder, folder)
     entries = [_entry(cell, references.word(cell.model)) for cell in cells]
-    document: MatrixData = {"version": 1, "include": entries}
-    document |= {name: source.data[name] for name in _TABLES if source.data.get(name)}
-    backends = dict(_backends(source, {cell.backend for cell in cells}))
-    files = references.files(cell.model for cell in cells)
-    if files:
-        used = {"cpu", "fake", *backends, *(cell.backend for cell in cells)}
-        unused = next(name for name in reversed(BACKENDS) if name not in used)
+    used = {cell.backend for cell in cells}
+    tables: Mapping[str, MatrixData] = source.data.get("backends") or {}
+    kept = {name: _kept(table) for name, table in tables.items() if name in used}
+    backends = {name: table for name, table in kept.items() if table}
+    if files := references.files(cell.model for cell in cells):
+        taken = {"cpu", "fake", *used}
+        unused = next(name for name in reversed(BACKENDS) if name not in taken)
         backends[unused] = {"axes": {"model": files}}
-    return document | ({"backends": backends} if backends else {})
+    rest = {"backends": backends} if backends else {}
+    return {"version": 1, "include": entries, **_kept(source.data), **rest}
+
+
+def _kept(table: MatrixData) -> MatrixData:
+    """The tables that cells keep, but for the lists of their axes."""
+    return {name: table[name] for name in _TABLES if table.get(name)}
 
 
 def cells_text(document: MatrixData, comment: str) -> str:
-    """The text of such a document in YAML, an entry a line, below a comment."""
     lines = [f"# {comment}", f"version: {document['version']}", "include:"]
     lines += [f"  - {_flow(entry)}" for entry in document["include"]]
     lines += [f"{name}: {_flow(document[name])}" for name in _TABLES if name in document]
@@ -61,31 +63,16 @@ def _flow(value: object) -> str:
         return f"{{{', '.join(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_flow, value))}]"
-    is_word = isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()
-    if is_word and str(value)[0].isalpha() and str(value).lower() not in _NOT_WORDS:
-        return str(value)
+    if isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NOT_WORDS:
+        return value
     return json.dumps(value, ensure_ascii=False)
-
-
-_NOT_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
 def _entry(cell: Cell, model: str) -> MatrixData:
     values = {name: getattr(cell, name) for name in AXIS_NAMES} | {"model": model}
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None and _USUAL.get(name) != value
-    }
-
-
-def _backends(source: Source, used: Iterable[str]) -> Iterator[tuple[str, MatrixData]]:
-    """The tables of backends of the other matrix, but for the lists of their axes."""
-    tables: Mapping[str, MatrixData] = source.data.get("backends") or {}
-    for backend, table in tables.items():
-        kept = {name: table[name] for name in _TABLES if table.get(name)}
-        if kept and backend in used:
-            yield backend, kept
+    if cell.scenario == "single_stream":
+        del values["scenario"]
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class _References:
@@ -102,15 +89,11 @@ class _References:
         self._folder, self._new_folder = folder, new_folder
 
     def word(self, model: str) -> str:
-        """The model's own name, or that of the folder or file that brings it alone."""
         word, models = self._groups.get(model, (model, 0))
         return self._moved(word) if models == 1 else model
 
     def files(self, models: Iterable[str]) -> list[str]:
-        """The files that bring several models, of which these are some.
-
-        They are named where they make no cell: in the lists of a backend that no cell has.
-        """
+        """The files that bring several of these models, for a backend that makes no cell."""
         brought = (self._groups.get(model, ("", 0)) for model in models)
         return list(dict.fromkeys(self._moved(word) for word, count in brought if count > 1))
 

@@ -1,17 +1,26 @@
-"""Sentences about what is no model: a guess first, else what to do about it."""
+"""Sentences about names that are no models or types of them: a guess, else what to do.
 
+The types are those of the transformers that images pin: `python -m tools.model_types` lists them.
+"""
+
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from orchestrator.system.problems import quote
-from runner.contract.errors import closest
+from runner.contract.errors import closest, suggest
 from runner.contract.models import catalogue
-from runner.contract.weights import CONFIG_FILE
+from runner.contract.models.catalogue import CONFIG_FILE
 
 MODEL_FILES = (".yaml", ".yml", ".json")
 """Endings of names of files of custom models."""
+TYPES_FILE = "model_types.json"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _CLASS = re.compile(
     r"(?P<kind>[A-Z][A-Za-z0-9]*?)(For[A-Z]\w*|(LMHead|DoubleHeads|Encoder|PreTrained)?Model|Config)"
@@ -36,23 +45,21 @@ def is_folder(base: Path, name: str) -> bool:
 
 
 def unknown_model(name: str, known: Sequence[str], base: Path) -> str:
-    """The sentence that refuses a name which is no model.
-
-    Args:
-        name: the name.
-        known: every name that is one.
-        base: the folder that paths are relative to.
-    """
+    """The sentence that refuses a name; paths are relative to `base`."""
     if means_path(name):
         return _no_folder(name, base)
     if guesses := _of_class(name):
         kind = "is a class, not a model" if _CLASS.fullmatch(name) else "is a kind of model"
-        return f"{quote(name)} {kind}; did you mean {_either(guesses)}?"
+        published = sorted(guesses, key=lambda guess: catalogue()[guess].hub_id is None)
+        *others, last = published[:_MOST_GUESSES]
+        either = f"{', '.join(others)} or {last}" if others else last
+        return f"{quote(name)} {kind}; did you mean {either}?"
     if _HUB_ID.fullmatch(name):
         return _no_hub_id(name)
+    where = f"{len(catalogue())} models: orchestrator models list"
     if near := closest(name, known):
-        return f"no model {quote(name)}; did you mean {near[0]}? ({_where()})"
-    return f"no model {quote(name)} ({_where()}; of your own: ./folder, or a file .yaml or .json)"
+        return f"no model {quote(name)}; did you mean {near[0]}? ({where})"
+    return f"no model {quote(name)} ({where}; of your own: ./folder, or a file .yaml or .json)"
 
 
 def _no_hub_id(name: str) -> str:
@@ -67,33 +74,19 @@ def _no_hub_id(name: str) -> str:
     )
 
 
-def _where() -> str:
-    return f"{len(catalogue())} models: orchestrator models list"
-
-
 def _no_folder(name: str, base: Path) -> str:
     path = base / Path(name).expanduser()
-    if _exists(path):
-        return f"{quote(name)} is a file: name its folder, which holds {CONFIG_FILE}"
+    with suppress(OSError, ValueError):
+        if path.exists():
+            return f"{quote(name)} is a file: name its folder, which holds {CONFIG_FILE}"
     above, slash, last = name.rstrip("/").rpartition("/")
-    near = closest(last, _neighbours(path.parent))
+    folders: list[str] = []
+    with suppress(OSError):
+        beside = (entry.name for entry in path.parent.iterdir() if entry.is_dir())
+        folders += islice(beside, _MOST_NEIGHBOURS)
+    near = closest(last, folders)
     guess = f"; did you mean {above}{slash}{near[0]}?" if near else ""
     return f"{quote(name)} is not a folder (looked in {path.parent.absolute()}){guess}"
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
-
-
-def _neighbours(folder: Path) -> list[str]:
-    try:
-        entries = (path.name for path in folder.iterdir() if path.is_dir())
-        return list(islice(entries, _MOST_NEIGHBOURS))
-    except OSError:
-        return []
 
 
 def _of_class(name: str) -> list[str]:
@@ -109,7 +102,20 @@ def _letters(word: str) -> str:
     return re.sub(r"[-_.]", "", word).casefold()
 
 
-def _either(names: Iterable[str]) -> str:
-    published = sorted(names, key=lambda name: catalogue()[name].hub_id is None)
-    *others, last = published[:_MOST_GUESSES]
-    return f"{', '.join(others)} or {last}" if others else last
+@cache
+def model_types() -> tuple[str, Sequence[str]]:
+    """The version of transformers, and the types of models that it builds."""
+    data = json.loads((files("orchestrator.matrix") / TYPES_FILE).read_text("utf-8"))
+    return data["transformers"], data["model_types"]
+
+
+def unknown_type(config: dict[str, Any]) -> str | None:
+    """The fault of a configuration whose type of model transformers doesn't build."""
+    version, known = model_types()
+    kind = config.get("model_type")
+    if not isinstance(kind, str):
+        return "names no model_type"
+    if kind in known:
+        return None
+    near = suggest(kind, known)
+    return f"names model_type {quote(kind)}, which transformers {version} doesn't have{near}"

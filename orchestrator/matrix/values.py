@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from analysis.results.synonyms import counsel, meaning
 from orchestrator.system.problems import quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
 from runner.contract.errors import refuse_unknown
-from runner.contract.synonyms import counsel, meaning
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 LARGEST = 1_000_000
@@ -96,7 +96,6 @@ BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
 
 
 def value_type(axis: Axis) -> Any:
-    """The type of one value on the axis, as the matrix file checks it."""
     if axis.kind == "choice":
         return Annotated[str, _choice(axis.choices, axis), _enum(axis.choices)]
     types = {

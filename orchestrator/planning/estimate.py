@@ -1,31 +1,81 @@
 """A rough guess of how long cells take: by their speed before, as predicted, else by arithmetic.
 
-One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
-where an image counts its patches as tokens and a sound its frames, and never less than reading the
-weights once. A query is one pass; a generation one over the prompt and one for each further token;
-a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
-Divided by a modest speed for the backend, that gives seconds. Where the cell was measured on this
-host before, the seconds of its iterations and of its load are those; where a predictor knows the
-machine, an iteration takes as long as it says. The profile that is asked for tells how many
-iterations a cell makes.
+One pass costs about 2 × parameters × samples × tokens operations (an image's patches and a sound's
+frames are tokens) at a modest speed of the backend, and never less than reading the weights. A
+generation adds a pass for each further token; a training step is three passes and AdamW's traffic.
 """
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.planning.memory import parameters_of, tokens_of
-from runner.contract.cell import Cell, Precision
-from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Measure
+from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
+from orchestrator.system.text import format_size
+from runner.contract.cell import Backend, Cell
+from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
     from orchestrator.store.query.results import CellSpeed
 
+EstimateSource = Literal["measured", "predicted", "arithmetic"]
+"""The origin of a cell's seconds: its iterations here before, a predictor, or its sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellForecast:
+    """Predictions of one cell on this machine; None for what is not predicted."""
+
+    iteration_s: float | None = None
+    memory_bytes: float | None = None
+
+
+CellForecasts = Callable[[Sequence[Cell], Mapping[str, ModelSpec]], Sequence[CellForecast]]
+"""Predicts cells on this machine; raises StoreError or UsageError where it cannot."""
+FindForecasts = Callable[[Path], CellForecasts | None]
+"""Finds what predicts cells, beside a database; None where nothing does."""
+
+
+def no_forecast(database: Path) -> None:
+    """FindForecasts that finds nothing."""
+
+
+@dataclass(frozen=True)
+class KnownSpeeds:
+    """Known speeds of cells on the machine of a plan."""
+
+    measured: "Mapping[str, CellSpeed]" = field(default_factory=dict)
+    forecast: CellForecasts | None = None
+
+
+def memory_remarks(
+    forecasts: Iterable[tuple[Cell, CellForecast]],
+    limits: Mapping[Backend, Limits],
+    machine_bytes: int | None,
+) -> Iterator[str]:
+    """A sentence on cells that run though more memory is predicted than they may use."""
+    beyond = [
+        (cell, forecast.memory_bytes, allowed)
+        for cell, forecast in forecasts
+        if forecast.memory_bytes is not None
+        and CATALOGUE[cell.backend].host_memory
+        and (allowed := limits[cell.backend].memory_bytes or machine_bytes)
+        and forecast.memory_bytes > allowed
+    ]
+    if beyond:
+        cell, needed, allowed = max(beyond, key=lambda one: one[1])
+        others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+        yield (
+            f"{cell.id}{others} may run out of memory: {format_size(round(needed))} are predicted"
+            f" at its peak, and {format_size(allowed)} may be used; nothing is skipped for that"
+        )
+
+
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
-_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 _ADAMW_BYTES = 28
 """For each parameter: it, its gradient and two moments read, all but the gradient written."""
 _PASS_S = 1e-4
@@ -38,7 +88,6 @@ _PARAMETERS_EXPORTED_PER_SECOND = 1e7
 _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
 _OFFLINE_BATCH = 8
-"""The batch that `offline` may find."""
 _OFFLINE_TRIES = 14
 """Tries of its search: batches 1 to 32, one of them again, and the best two three times more."""
 _OFFLINE_TRY_S = 0.3
@@ -59,15 +108,7 @@ def cell_estimate(
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
 ) -> float:
-    """Seconds that measuring the cell may take, all rounds together, without their launches.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        measure: what its profile asks for.
-        before: its speed on this machine before.
-        predicted_s: the seconds of an iteration that a predictor says, if nothing was measured.
-    """
+    """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)
@@ -87,7 +128,6 @@ def launch_estimate(model: ModelSpec, before: "CellSpeed | None" = None) -> floa
 
 
 def export_estimate(model: ModelSpec) -> float:
-    """Seconds that exporting a graph of the model and checking it may take."""
     return _EXPORT_S + parameters_of(model) / _PARAMETERS_EXPORTED_PER_SECOND
 
 
@@ -108,24 +148,19 @@ def _iteration_s(cell: Cell, model: ModelSpec) -> float:
 def _pass_s(cell: Cell, model: ModelSpec, tokens: float | None = None) -> float:
     """Seconds of one pass over so many tokens of each sample; over all of them if not told."""
     arithmetic = 2.0 * cell.batch_size * (tokens or tokens_of(cell, model))
-    reading = _OPERATIONS_PER_BYTE * _BYTES[cell.precision]
+    reading = _OPERATIONS_PER_BYTE * VALUE_BYTES[cell.precision]
     operations = parameters_of(model) * max(arithmetic, reading)
     return _PASS_S + operations / CATALOGUE[cell.backend].operations_per_second
 
 
 def _repeated_s(iteration: float, measure: Measure) -> float:
-    """First, warm-up and steady phase of iterations behind one another."""
     steady = max(iteration, _within(iteration * measure.iterations, measure))
     return _prepared_s(iteration, measure) + steady
 
 
 def _served_s(cell: Cell, query: float, measure: Measure) -> float:
-    """Arrivals take their time however fast the server is.
-
-    A search takes its whole time, as a bracket narrow enough to end it needs a million queries. At
-    a rate beyond the server's the line grows until the time ends, and is answered then.
-    """
-    if cell.target_qps is None:
+    """Arrivals take their time however fast the server is; beyond its rate the line grows."""
+    if cell.target_qps is None:  # a bracket that ends a search early takes a million queries
         steady = measure.max_s
     elif (load := cell.target_qps * query) >= 1:
         steady = min(load, _LONGEST_RUN) * measure.max_s
@@ -137,8 +172,7 @@ def _served_s(cell: Cell, query: float, measure: Measure) -> float:
 def _starts_s(start: float, measure: Measure, workers: int | None) -> float:
     """Starts one after the other, untimed, cold and warm, then all workers' at once, once.
 
-    A round has one untimed and at least one cold start. Workers whose number is not named have a
-    core each, so that together they take as long as one.
+    Workers whose number is not named have a core each: together they take as long as one.
     """
     rounds = measure.rounds
     share = math.ceil(max(_FEWEST_COLD, measure.iterations) / rounds)

@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from orchestrator.matrix import Combination, Combiner, Matrix
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell
-from runner.contract.errors import MatrixError
+from runner.contract.errors import MatrixError, NothingToDo, closest
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import Reason
 from runner.contract.support import why_not
@@ -19,7 +21,6 @@ _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _values = itemgetter(*AXIS_NAMES)
 Item = TypeVar("Item")
 _Point = tuple[Any, ...]
-"""A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
 """A model's sizes where a matrix names none; null on an axis that it does not have."""
 
@@ -31,13 +32,11 @@ class Expansion:
     cells: tuple[tuple[Cell, Reason | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
-    """Sentences about folders that were taken, and combinations that are no cell of their own."""
 
 
 PlanningProgress = Callable[[str, int, int], None]
 """Hears of the work, of how much of it is done, and of how much there is."""
 _STRIDE = 1 << 14
-"""Steps between two calls of it."""
 
 
 def unheard(work: str, done: int, total: int) -> None:
@@ -72,15 +71,16 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
         request = _request(combination, matrix, sizes)
         values = _values(request)
         tally.count(_point(request, values, sizes[request["model"]], tally.present), values)
-    notes = (
-        *matrix.notes,
-        *tally.notes(),
-        *_useless_excludes(combiner, matrix),
-        *tally.unused(matrix),
-    )
+    useless = (matrix.exclude[position] for position in combiner.useless_excludes)
+    excludes = (f"the exclude entry {{{_named(entry)}}} fits no combination" for entry in useless)
+    notes = (*matrix.notes, *tally.notes(), *excludes, *tally.unused(matrix))
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
-    cells = tuple(_cell(point, matrix) for point in waiting)
+    unchecked = (
+        Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
+        for point in waiting  # the matrix has checked their values
+    )
+    cells = tuple((cell, why_not(cell, matrix.models[cell.model])) for cell in unchecked)
     _refuse_shared_ids((cell for cell, _ in cells), matrix)
     return Expansion(cells, notes)
 
@@ -113,11 +113,9 @@ def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
 def _request(
     combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
 ) -> dict[AxisName, Any]:
-    """The values that a combination asks for, defaults filled in."""
     if "model" not in combination:
-        named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
         raise MatrixError(
-            f"{matrix.source}: the combination {{{named}}} names no model",
+            f"{matrix.source}: the combination {{{_named(combination)}}} names no model",
             hint="an include entry that fits no combination must name a model of its own",
         )
     model = cast("str", combination["model"])
@@ -139,15 +137,12 @@ _conditional = itemgetter(*(position for position, _ in _CONDITIONAL))
 def _point(
     request: Mapping[AxisName, Any], values: _Point, sizes: _Sizes, present: set[AxisName]
 ) -> _Point:
-    """The cell that is asked for, without the axes it does not have; adds the others to `present`.
-
-    The rate of a search is left out too: the cell knows it by its `slo_ms`.
-    """
+    """The cell without the axes that it lacks; adds the others to `present`."""
     point = list(values)
     for position, axis in _CONDITIONAL:
         if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
             present.add(axis.name)
-            if point[position] == FIND_PEAK:
+            if point[position] == FIND_PEAK:  # the cell knows it by its `slo_ms`
                 point[position] = None
         else:
             point[position] = axis.otherwise
@@ -158,18 +153,11 @@ _FIELDS: set[str] = set(AXIS_NAMES)
 """Shared by all cells, which saves half of their memory."""
 
 
-def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, Reason | None]:
-    """The cell and the reason if it cannot run; the matrix has checked its values."""
-    cell = Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
-    return cell, why_not(cell, matrix.models[cell.model])
-
-
 @dataclass
 class _Tally:
     """Combinations that are the same cell, model by model, and the axes on which they differ."""
 
     present: set[AxisName] = field(default_factory=set)
-    """The axes that some cell has, of those that not every cell has."""
     _requests: dict[_Point, _Point] = field(default_factory=dict)
     """Of each cell the values on conditional axes of the first combination that asked for it."""
     _shared: dict[_Point, _Point] = field(default_factory=dict)
@@ -179,7 +167,6 @@ class _Tally:
     _differing: dict[str, set[AxisName]] = field(default_factory=dict)
 
     def count(self, point: _Point, request: _Point) -> None:
-        """Count a combination, which may be the first of its cell."""
         model = point[0]
         requested = _conditional(request)
         known = len(self._requests)
@@ -193,22 +180,21 @@ class _Tally:
         self._differing.setdefault(model, set()).update(differing)
 
     def take_points(self) -> list[_Point]:
-        """Every cell's values once, in their order; they are forgotten here."""
         points = list(self._requests)
         self._requests.clear()
         return points
 
     def notes(self) -> Iterator[str]:
-        """A sentence for each model of which combinations are the same cell."""
         for model, repeats in self._repeats.items():
             cells = self._cells[model]
             became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
             differing = self._differing[model]
             reasons = [axis.merges for axis in AXES if axis.merges and axis.name in differing]
-            yield f"{model}: {became}, because {_listing(reasons or ['some name the same cell'])}"
+            *most, last = reasons or ["some name the same cell"]
+            because = f"{', '.join(most)} and {last}" if most else last
+            yield f"{model}: {became}, because {because}"
 
     def unused(self, matrix: Matrix) -> Iterator[str]:
-        """A sentence for each axis that the matrix names though none of its cells has it."""
         parts: tuple[Mapping[AxisName, object], ...] = (*matrix.products(), *matrix.include)
         named = {axis for part in parts for axis in part}
         for axis in AXES:
@@ -216,17 +202,8 @@ class _Tally:
                 yield f"no cell knows {axis.name}: that takes {axis.needs}"
 
 
-def _useless_excludes(combiner: Combiner[AxisName], matrix: Matrix) -> Iterator[str]:
-    """A sentence for each `exclude` entry that dropped nothing."""
-    for position in combiner.useless_excludes:
-        entry = matrix.exclude[position]
-        named = ", ".join(f"{axis}: {value}" for axis, value in entry.items())
-        yield f"the exclude entry {{{named}}} fits no combination"
-
-
-def _listing(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
+def _named(entry: Mapping[AxisName, Any]) -> str:
+    return ", ".join(f"{axis}: {value}" for axis, value in entry.items())
 
 
 def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
@@ -244,3 +221,37 @@ def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
                 f"{cell.model!r} with runtime {cell.runtime} share the id {cell.job_id}",
                 hint="rename the custom model",
             )
+
+
+_LOOKED_AT = 10_000
+
+
+def nothing_selected(expansion: Expansion, selector: Selector) -> NothingToDo:
+    if not expansion.cells:
+        return NothingToDo(
+            "the matrix holds no cell", hint="its exclude entries leave no combination"
+        )
+    cells = [cell for cell, _ in expansion.cells[:_LOOKED_AT]]
+    words = " ".join(f"--select {glob!r}" for glob in selector.globs)
+    count = len(expansion.cells)
+    guess = "".join(f"; did you mean {meant!r}?" for meant in _meant(selector.globs, cells)[:1])
+    return NothingToDo(
+        f"{words} keeps none of {count:,} {plural(count, 'cell')}{guess}",
+        hint="a word keeps the ids that hold it, a glob with * those that fit it as a whole; "
+        f"one id is {cells[0].id}",
+    )
+
+
+def _meant(globs: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    ids = [cell.id for cell in cells]
+    names = ("backend", "runtime", "model", "precision", "mode", "scenario")
+    parts = {str(getattr(cell, name)) for cell in cells for name in names}
+    meant: list[str] = []
+    for glob in globs:
+        if glob.startswith("!") or any(map(Selector([glob]).keeps_id, ids)):
+            continue
+        wider = f"*{glob.strip('*')}*"
+        if any(fnmatchcase(name, wider) for name in ids):
+            meant.append(wider)
+        meant += closest(glob.strip("*-").lower(), parts)
+    return meant

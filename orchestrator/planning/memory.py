@@ -1,7 +1,7 @@
 """The least host memory that a cell can do with, so that what is hopeless is not even started.
 
     100 MB        the interpreter and the runtime's libraries
-  + parameters  × bytes of each while the model is in memory, see `_BYTES`; in mode `training`
+  + parameters  × bytes of each while the model is in memory, see `VALUE_BYTES`; in mode `training`
                   four times, for the gradient and AdamW's two moments, in fp32 unless pure; in
                   `generation` on `webnn` for each new token, whose session holds them
   + cache         mode `generation`: a key and a value of each token in each of the decoder's layers
@@ -20,7 +20,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
-from runner.contract.models.spec import LARGEST_SIZE
+from runner.contract.models.catalogue import LARGEST_SIZE
 from runner.contract.reasons import Reason, reason
 
 _Config = Mapping[str, Any]
@@ -43,28 +43,20 @@ def known_parameters(model: ModelSpec) -> float:
         return model.parameters
     text = text_config(model)
     depth = layers(text)
-    return 12.0 * depth * width(text) ** 2 + words(text) * width(text)
+    return 12.0 * depth * width(text) ** 2 + first_number(text, "vocab_size") * width(text)
 
 
 def text_config(model: ModelSpec) -> _Config:
-    """The configuration of the part that reads or writes text, or of the whole model."""
     return _part(model.config, "text_config")
 
 
 def width(config: _Config) -> float:
-    """Values in one token's hidden state."""
     return first_number(config, "hidden_size", "n_embd", "d_model")
 
 
 def layers(config: _Config) -> float:
-    """Transformer layers; those of the decoder where there are two kinds."""
     names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
     return first_number(config, *names)
-
-
-def words(config: _Config) -> float:
-    """Tokens of the vocabulary."""
-    return first_number(config, "vocab_size")
 
 
 def tokens_of(cell: Cell, model: ModelSpec) -> float:
@@ -72,16 +64,15 @@ def tokens_of(cell: Cell, model: ModelSpec) -> float:
     if model.modality == "text":
         return cell.sequence_length or 1.0
     text = prompt_length(model, cell) if model.image_prompt else cell.sequence_length
-    image = 0.0 if model.image_prompt else _patches(cell, model)
+    image = 0.0
+    if not model.image_prompt:
+        vision = _part(model.config, "vision_config")
+        named = cell.image_size or model.fixed.get("image_size")
+        side = named or first_number(vision, "image_size")
+        patch = first_number(vision, "patch_size") or _CONVOLUTION_STRIDE
+        image = (side / patch) ** 2 * model.fixed.get("frames", 1)
     seconds = cell.audio_seconds or model.fixed.get("audio_seconds", 0)
     return (text or 0) + image + seconds * _FRAMES_PER_SECOND or 1.0
-
-
-def _patches(cell: Cell, model: ModelSpec) -> float:
-    vision = _part(model.config, "vision_config")
-    sized = cell.image_size or model.fixed.get("image_size") or first_number(vision, "image_size")
-    patch = first_number(vision, "patch_size") or _CONVOLUTION_STRIDE
-    return (sized / patch) ** 2 * model.fixed.get("frames", 1) if sized else 0.0
 
 
 def _part(config: _Config, name: str) -> _Config:
@@ -96,7 +87,7 @@ def first_number(config: _Config, *keys: str) -> float:
 
 
 _RUNTIME_BYTES = 100e6
-_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+VALUE_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 _TORCH = ("torch", "torch_compile")
 _TRAINED = 4
 """A parameter, its gradient and two moments, all in the same precision."""
@@ -106,14 +97,7 @@ _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 def shortage(
     cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None
 ) -> Reason | None:
-    """The memory that the cell lacks; None if it may fit, or nobody knows.
-
-    Args:
-        cell: what would run.
-        model: its model.
-        limits: what its job may use, which goes before what the machine can give.
-        machine_bytes: host memory that a job may use without limits; None if it isn't known.
-    """
+    """The host memory that the cell lacks; None if it may fit, or nobody knows."""
     allowed = limits.memory_bytes or machine_bytes
     if allowed is None or not CATALOGUE[cell.backend].host_memory:
         return None
@@ -129,10 +113,9 @@ every provider (onnxruntime.ai/docs/tutorials/web/large-models.html)."""
 
 
 def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
-    """The excess over WebAssembly's memory; None if the cell may fit, or needs none."""
     if cell.runtime != "onnxruntime_web":
         return None
-    need = known_parameters(model) * _BYTES[cell.precision]
+    need = known_parameters(model) * VALUE_BYTES[cell.precision]
     if cell.backend == "wasm":  # which has everything else there as well
         need += _cache(cell, model) + _activations(cell, model)
     if need <= WASM_BYTES:
@@ -141,29 +124,21 @@ def beyond_wasm(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
-    """The least host memory that the cell's process needs at its peak, bytes."""
-    weights = known_parameters(model) * _bytes_loaded(cell) * _copies(cell, model)
+    copies = 1
+    if cell.mode == "training":
+        copies = _TRAINED
+    elif cell.mode == "generation" and cell.backend == "webnn" and not model.encoder_decoder:
+        copies = cell.new_tokens or 1  # WebNN has a session for each length of a decoder's cache
+    weights = known_parameters(model) * _bytes_loaded(cell) * copies
     return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
 
 
-def _copies(cell: Cell, model: ModelSpec) -> int:
-    """Arrays of the weights' size; WebNN has a session for each length of a decoder's cache."""
-    if cell.mode == "training":
-        return _TRAINED
-    if cell.mode == "generation" and cell.backend == "webnn" and not model.encoder_decoder:
-        return cell.new_tokens or 1
-    return 1
-
-
 def _bytes_loaded(cell: Cell) -> int:
-    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs.
-
-    Training keeps parameters in fp32 whatever its products have, unless they are to be pure.
-    """
+    """Bytes of a parameter: int8, graphs and training that is not pure begin with fp32."""
     exported = cell.runtime not in _TORCH
     if cell.mode == "training" and not cell.pure:
-        return _BYTES["fp32"]
-    return _BYTES["fp32" if exported or cell.precision == "int8" else cell.precision]
+        return VALUE_BYTES["fp32"]
+    return VALUE_BYTES["fp32" if exported or cell.precision == "int8" else cell.precision]
 
 
 def _cache(cell: Cell, model: ModelSpec) -> float:
@@ -174,28 +149,22 @@ def _cache(cell: Cell, model: ModelSpec) -> float:
     prompt = 0 if model.encoder_decoder else tokens_of(cell, model)
     tokens = prompt + (cell.new_tokens or 0)
     window = first_number(config, "sliding_window") or tokens
-    pair = 2 * _key_width(config) * _BYTES[cell.precision]
+    heads = first_number(config, "num_attention_heads", "n_head", "num_heads")
+    key_width = 0.0
+    if heads:
+        of_each = first_number(config, "head_dim", "d_kv") or width(config) / heads
+        key_width = of_each * (first_number(config, "num_key_value_heads") or heads)
+    pair = 2 * key_width * VALUE_BYTES[cell.precision]
     return cell.batch_size * min(tokens, window) * layers(config) * pair
 
 
-def _key_width(config: _Config) -> float:
-    heads = first_number(config, "num_attention_heads", "n_head", "num_heads")
-    if not heads:
-        return 0.0
-    of_each = first_number(config, "head_dim", "d_kv") or width(config) / heads
-    return of_each * (first_number(config, "num_key_value_heads") or heads)
-
-
 def _activations(cell: Cell, model: ModelSpec) -> float:
-    config, size = text_config(model), _BYTES[cell.precision]
+    config, size = text_config(model), VALUE_BYTES[cell.precision]
     tokens = cell.batch_size * tokens_of(cell, model)
     inner = first_number(config, "intermediate_size", "n_inner", "d_ff")
     layer = tokens * (width(config) + inner) * size
-    scores = tokens * words(config) * size if _scores_all(cell, model) else 0.0
+    scores_all = cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
+    scores = tokens * first_number(config, "vocab_size") * size if scores_all else 0.0
     if cell.mode == "training":
         return layer * layers(config) + 2 * scores
     return max(layer, scores)
-
-
-def _scores_all(cell: Cell, model: ModelSpec) -> bool:
-    return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS

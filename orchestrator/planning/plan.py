@@ -1,7 +1,8 @@
-"""The plan: every cell with a decision and its reason."""
+"""The plan: every cell with a decision and its reason; and its jobs, in an order against drift."""
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -10,25 +11,26 @@ from pydantic import ConfigDict
 
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
-from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.planning.estimate import (
+    CellForecasts,
+    EstimateSource,
+    KnownSpeeds,
+    cell_estimate,
+    launch_estimate,
+    memory_remarks,
+)
 from orchestrator.planning.expand import (
-    Expansion,
     PlanningProgress,
     counted,
     drained,
     expand,
+    nothing_selected,
     unheard,
 )
-from orchestrator.planning.forecast import (
-    CellForecasts,
-    EstimateSource,
-    KnownSpeeds,
-    memory_remarks,
-)
 from orchestrator.planning.memory import beyond_wasm, shortage
-from orchestrator.planning.selection import nothing_selected
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration
-from runner.contract.cell import Backend, Cell, Frozen, Selector
+from runner.contract.cell import Backend, Cell, Frozen
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
@@ -52,13 +54,10 @@ class PlannedCell:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     cell: Cell
-    """The cell."""
     decision: Decision
-    """`run` it, `skip` it, or it is `done` already."""
     status: Status | None = None
     """The status of a cell that is skipped or done; null for one that will run."""
     reason: Reason | None = None
-    """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
     launch_s: float = 0
@@ -71,20 +70,15 @@ class Plan(Frozen):
     """Every cell of a run, in the matrix' order. Saved in the run's folder as JSON."""
 
     entries: tuple[PlannedCell, ...]
-    """The cells."""
     notes: tuple[str, ...]
     """Sentences about cells that were collapsed, left out by a selector or cut by a limit."""
     whole: bool
     """True if neither a selector nor a limit took cells out of the matrix."""
     models: dict[str, ModelSpec]
-    """The models of the cells, by name."""
     measure: dict[Backend, Measure]
-    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """Limits of a job, backend by backend."""
 
     def with_decision(self, decision: Decision) -> list[PlannedCell]:
-        """The entries that share a decision."""
         return [entry for entry in self.entries if entry.decision == decision]
 
 
@@ -97,26 +91,21 @@ def make_plan(
     speeds: KnownSpeeds = _NO_SPEEDS,
     progress: PlanningProgress = unheard,
 ) -> Plan:
-    """Decide about every cell of the matrix.
-
-    Args:
-        matrix: what was asked for.
-        selector: keeps some of the cells; the others don't appear in the plan.
-        limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
-        machine: what the cells will run on; cells that cannot fit into its memory are skipped.
-        speeds: what was measured and is predicted; arithmetic is for other cells.
-        progress: hears how far the planning is.
+    """Decide about every cell of the matrix that the selector keeps; at most `limit` cells run.
 
     Raises:
         MatrixError: the matrix makes an impossible cell.
         NothingToDo: it makes no cell, or the selector keeps none.
     """
+    selector = selector or Selector()
     with _no_garbage_collection():
         expansion = expand(matrix, progress)
         notes, cells = list(expansion.notes), len(expansion.cells)
-        selected = list(_select(expansion, selector or Selector(), notes))
+        selected = [entry for entry in expansion.cells if selector.keeps(entry[0])]
         if not selected:
-            raise nothing_selected(expansion, selector or Selector())
+            raise nothing_selected(expansion, selector)
+        if len(selected) < cells:
+            notes.append(f"--select leaves out {cells - len(selected):,} of {cells:,} cells")
         del expansion
         undecided = counted(drained(selected), "decided", len(selected), progress)
         entries = list(_cut(_decide(undecided, matrix, machine, speeds.measured), limit, notes))
@@ -148,30 +137,24 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
-    """Cells that are foreseen to end as `timeout`."""
     late = [
-        entry
+        (entry, limit)
         for entry in entries
-        if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
+        for backend in [entry.cell.backend]
+        for limit in [matrix.limits[backend].timeout_s(matrix.measure[backend])]
+        if entry.estimate_s > limit
     ]
     if late:
-        first = late[0]
-        limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
-        cells = (
-            first.cell.id if len(late) == 1 else f"{len(late):,} cells, such as {first.cell.id},"
-        )
+        first, limit = late[0]
+        name = first.cell.id
+        cells = name if len(late) == 1 else f"{len(late):,} cells, such as {name},"
         yield (
             f"{cells} may take about {format_duration(round(first.estimate_s))}, longer than "
             f"limits.cell_timeout, {format_duration(limit)}"
         )
 
 
-def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
-    return matrix.measure[entry.cell.backend]
-
-
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
-    """The plan with the decision `done` for every cell whose id has a verdict."""
     if not done:
         return plan
     entries = tuple(
@@ -183,19 +166,6 @@ def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
     return plan.model_copy(update={"entries": entries})
 
 
-def _select(
-    expansion: Expansion, selector: Selector, notes: list[str]
-) -> Iterator[tuple[Cell, Reason | None]]:
-    dropped = 0
-    for cell, unsupported in expansion.cells:
-        if selector.keeps(cell):
-            yield cell, unsupported
-        else:
-            dropped += 1
-    if dropped:
-        notes.append(f"--select leaves out {dropped:,} of {len(expansion.cells):,} cells")
-
-
 def _decide(
     cells: Iterable[tuple[Cell, Reason | None]],
     matrix: Matrix,
@@ -203,17 +173,18 @@ def _decide(
     history: "Mapping[str, CellSpeed]",
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
+        model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
         if unsupported:
             yield _skip(cell, "unsupported", unsupported)
-        elif lack := beyond_wasm(cell, matrix.models[cell.model]):
+        elif lack := beyond_wasm(cell, model):
             yield _skip(cell, "unsupported", reason("predicted", cause=lack))
         elif missing := machine.unavailable.get(cell.backend):
             yield _skip(cell, "unavailable", missing)
-        elif lack := _shortage(cell, matrix, machine):
+        elif lack := shortage(cell, model, limits, machine.memory_bytes):
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
         else:
             before = history.get(cell.id) if history else None
-            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+            measure = matrix.measure[cell.backend]
             yield PlannedCell(
                 cell=cell,
                 decision="run",
@@ -249,11 +220,6 @@ def _forecast(
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
 
 
-def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> Reason | None:
-    model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
-    return shortage(cell, model, limits, machine.memory_bytes)
-
-
 def _cut(
     entries: Iterable[PlannedCell], limit: int | None, notes: list[str]
 ) -> Iterator[PlannedCell]:
@@ -264,3 +230,62 @@ def _cut(
             yield entry
     if limit is not None and running > limit:
         notes.append(f"--limit {limit:,} leaves out {running - limit:,} of {running:,} cells")
+
+
+class JobPlan(Frozen):
+    """The cells that one launch of the runner executes."""
+
+    id: str
+    round: int
+    model: ModelSpec
+    cells: tuple[Cell, ...]
+    measure: Measure
+    limits: Limits
+    estimate_s: float
+    """Seconds the launch may take, start and loading included."""
+
+
+def schedule(plan: Plan, seed: int) -> Iterator[JobPlan]:
+    """The launches that cells may take, round after round, as many as each can have at most.
+
+    The seed alone decides about the random order of each round's jobs and cells. It is drawn over
+    the whole plan, so what a resumed run has left comes in the same order.
+    """
+    rounds = max((measure.most_rounds for measure in plan.measure.values()), default=1)
+    by_id = {entry.cell.id: entry.cell for entry in plan.entries}
+    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    for round_ in range(1, rounds + 1):
+        order = sorted(by_id)
+        chance.shuffle(order)
+        yield from _round(plan, [by_id[name] for name in order], round_)
+
+
+def planned_jobs(plan: Plan) -> list[JobPlan]:
+    """Each job once, by id, with the estimate of its fewest launches, which are alike."""
+    order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
+    jobs = [
+        job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
+        for job in _round(plan, order, 1)
+    ]
+    return sorted(jobs, key=lambda job: job.id)
+
+
+def _round(plan: Plan, order: Sequence[Cell], round_: int) -> Iterator[JobPlan]:
+    due = {entry.cell.id: entry for entry in plan.with_decision("run")}
+    groups: dict[str, list[Cell]] = {}
+    for cell in order:
+        groups.setdefault(cell.job_id, []).append(cell)
+    for name, cells in groups.items():
+        measure = plan.measure[cells[0].backend]
+        entries = [due[cell.id] for cell in cells if cell.id in due]
+        if entries and round_ <= measure.most_rounds:
+            seconds = sum(entry.estimate_s for entry in entries) / measure.rounds
+            yield JobPlan(
+                id=name,
+                round=round_,
+                model=plan.models[cells[0].model],
+                cells=tuple(entry.cell for entry in entries),
+                measure=measure,
+                limits=plan.limits[cells[0].backend],
+                estimate_s=seconds + max(entry.launch_s for entry in entries),
+            )

@@ -4,7 +4,6 @@ They lie in a file of the results folder, which no job and no merge of others' f
 stranger's record can make the intervals of this machine's own records narrower.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,68 +13,46 @@ from orchestrator.system.files import translate_os_errors
 from orchestrator.system.problems import first_fault
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.files import write_atomic
+from runner.contract.files import read_plain_text, write_atomic
 from runner.contract.job import ProcessSpread
-from runner.contract.plain_files import read_plain_text
 
 CALIBRATION_NAME = "calibration.json"
 
 Spreads = Mapping[str, ProcessSpread]
 """The spread of fresh processes by `<backend>/<runtime>/<hardware_id>`."""
-_DEVICE = re.compile(r"\w+/\w+/\w+")
-"""A key that tells the device. Files from before devices were told apart have others: nobody knows
-whose those spreads are, so they count for none, and records say that nobody calibrated the host."""
 
 
 class Calibration(Frozen):
     """The content of `calibration.json`."""
 
     hosts: dict[str, dict[str, ProcessSpread]] = Field(default_factory=dict)
-    """The spreads of each machine, by the id of the machine and by path and device."""
 
 
 def spread_key(cell: Cell, hardware_id: str) -> str:
     """The path of a cell and the device that it executed on: `cuda/torch/88b3…`."""
-    return f"{_path(cell)}{hardware_id}"
+    return f"{cell.backend}/{cell.runtime}/{hardware_id}"
 
 
 def spreads_of_path(spreads: Spreads, cell: Cell) -> dict[str, ProcessSpread]:
-    """The spreads of the cell's path, by the `hardware_id` of the machine with each device."""
-    path = _path(cell)
+    path = spread_key(cell, "")
     return {
         key.removeprefix(path): spread for key, spread in spreads.items() if key.startswith(path)
     }
 
 
-def _path(cell: Cell) -> str:
-    return f"{cell.backend}/{cell.runtime}/"
-
-
 def read_spreads(results: Path, host: str | None) -> Spreads:
-    """The spreads of this machine; none if nobody calibrated it.
-
-    Raises:
-        StoreError: there is a file, and it cannot be read or is no calibration.
-    """
-    return _of_devices(_read(results).hosts.get(host or "", {}))
+    """The spreads of this machine; none if nobody calibrated it."""
+    return _read(results).hosts.get(host or "", {})
 
 
 def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
-    """Keep these spreads beside those of other paths, devices and machines; returns the file.
-
-    Raises:
-        StoreError: the file system refused, or what lies there is no calibration.
-    """
+    """Keep these spreads beside those of other paths, devices and machines; returns the file."""
     hosts = _read(results).hosts
-    hosts[host] = {**_of_devices(hosts.get(host, {})), **spreads}
+    hosts[host] = {**hosts.get(host, {}), **spreads}
     path = results / CALIBRATION_NAME
     with translate_os_errors(path):
         write_atomic(path, Calibration(hosts=hosts).model_dump_json(indent=2) + "\n")
     return path
-
-
-def _of_devices(spreads: Spreads) -> dict[str, ProcessSpread]:
-    return {key: spread for key, spread in spreads.items() if _DEVICE.fullmatch(key)}
 
 
 def _read(results: Path) -> Calibration:
@@ -84,16 +61,10 @@ def _read(results: Path) -> Calibration:
         return Calibration.model_validate_json(read_plain_text(path))
     except FileNotFoundError:
         return Calibration()
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from error
-    except DamagedFile as damaged:
-        raise _unreadable(path, str(damaged)) from damaged
-    except ValidationError as error:
-        raise _unreadable(path, first_fault(error)) from error
-
-
-def _unreadable(path: Path, reason: str) -> StoreError:
-    return StoreError(
-        f"{path}: cannot be read as a calibration: {reason}",
-        hint="remove it; `orchestrator doctor --calibrate` measures it anew, where you want one",
-    )
+    except (OSError, DamagedFile, ValidationError) as error:
+        fault = first_fault(error) if isinstance(error, ValidationError) else str(error)
+        raise StoreError(
+            f"{path}: cannot be read as a calibration: {getattr(error, 'strerror', None) or fault}",
+            hint="remove it; `orchestrator doctor --calibrate` measures it anew, where you want"
+            " one",
+        ) from error

@@ -4,20 +4,18 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
 import runner
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.given import ci_labels
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import RunOptions, ci_labels
 from orchestrator.running.run_file import RunFile, RunSource, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
@@ -26,12 +24,11 @@ from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
 from runner.contract.cell import Purpose
 from runner.contract.errors import NothingToDo, StoreError, UsageError
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
 _LARGEST_DRAWN_SEED = 2**31
-_UNCHANGED: Mapping[str, object] = MappingProxyType({})
 
 
 def create_run(
@@ -39,16 +36,11 @@ def create_run(
     source: RunSource,
     results: Path,
     options: RunOptions,
-    changes: Mapping[str, object] = _UNCHANGED,
+    changes: Mapping[str, object] | None = None,
 ) -> RunFolder:
     """Make the folder of a new run.
 
-    Args:
-        plan: its cells.
-        source: where the plan came from.
-        results: the folder of all runs.
-        options: its options.
-        changes: what `run.json` has besides, such as the `group_id` of a run on a fleet.
+    `changes` is what `run.json` has besides, such as the `group_id` of a run on a fleet.
 
     Raises:
         NothingToDo: no cell of the plan would run.
@@ -56,12 +48,11 @@ def create_run(
             would fill a real database.
     """
     require_runnable(plan, results, options)
-    run = new_run_file(plan, source, results, options).model_copy(update=dict(changes))
+    run = new_run_file(plan, source, results, options).model_copy(update=changes)
     return RunFolder.create(results, run)
 
 
 def require_runnable(plan: Plan, results: Path, options: RunOptions) -> None:
-    """Insist that a run of this plan can begin."""
     if not options.scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
         raise StoreError(
             "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
@@ -124,12 +115,7 @@ def reopen_run(
 
 
 def require_resumable(folder: RunFolder, source: RunSource, database: Path | None = None) -> None:
-    """Insist that what the run has left can be measured.
-
-    Raises:
-        UsageError: the matrix named with it is another one.
-        StoreError: its folder or the database cannot be used.
-    """
+    """Insist that what the run has left can be measured."""
     if source.matrix is not None and source.matrix != folder.run.matrix:
         raise UsageError(
             f"{source.matrix_path}: differs from the matrix of run {folder.run.run_id}",
@@ -147,21 +133,15 @@ def _require_database(path: Path, *, scratch: bool) -> None:
 
 def nothing_to_do(plan: Plan) -> NothingToDo:
     """The error if no cell of the plan runs, with the first few reasons of skipped cells."""
-    reasons: Sequence[str] = [
-        reason_text(reason)
-        for reason in dict.fromkeys(entry.reason for entry in plan.entries)
-        if reason
-    ]
     if not plan.entries:
         return NothingToDo(
             "no cell is left to run", hint="; ".join(plan.notes) or "the matrix holds no cell"
         )
+    causes = dict.fromkeys(entry.reason for entry in plan.entries)
+    reasons = [reason_text(cause) for cause in causes if cause]
     shown = "; ".join(reasons[:_REASONS_SHOWN])
-    more = (
-        f" and {len(reasons) - _REASONS_SHOWN} more reasons"
-        if len(reasons) > _REASONS_SHOWN
-        else ""
-    )
+    left = len(reasons) - _REASONS_SHOWN
+    more = f" and {left} more reasons" if left > 0 else ""
     return NothingToDo(
         f"none of the {len(plan.entries)} cells can run: {shown}{more}",
         hint="`orchestrator plan` shows every cell with its reason",
@@ -169,11 +149,7 @@ def nothing_to_do(plan: Plan) -> NothingToDo:
 
 
 def require_space(path: Path) -> None:
-    """Refuse to begin where the records would not fit.
-
-    Raises:
-        StoreError: less than 64 MiB are free.
-    """
+    """Refuse to begin where the records would not fit."""
     absolute = path.absolute()
     existing = next(folder for folder in (absolute, *absolute.parents) if folder.exists())
     free = shutil.disk_usage(existing).free

@@ -1,65 +1,112 @@
 """Executes one job until its round has visited each of its cells, whatever happens to launches."""
 
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.images.image import REVISION_LABEL
 from orchestrator.launchers.base import Launcher, Task
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch.deadline import Deadline, job_limit_s
-from orchestrator.running.launch.follow import LaunchProgress, follow_launch
-from orchestrator.running.launch.launch import Launch, quote_runner
-from orchestrator.running.launch.quota import OutputQuota, QuotaWatch
+from orchestrator.running.launch import Launch, LaunchProgress, follow_launch, quote_runner
+from orchestrator.running.launch_limits import Deadline, OutputQuota, QuotaWatch, job_limit_s
 from orchestrator.running.observer import Observer
 from orchestrator.running.record_files import set_aside
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.git import own_commit
 from orchestrator.system.trees import remove_entry
-from runner.contract.cell import Cell
-from runner.contract.errors import DamagedFile, EngineUnavailable, RecordNotSaved, StoreError
-from runner.contract.files import remove_unfinished, write_atomic
-from runner.contract.job import Job
-from runner.contract.plain_files import RECORD_BYTES, read_plain
-from runner.contract.process_exit import last_line
+from runner.contract.cell import Backend
+from runner.contract.errors import (
+    BenchError,
+    DamagedFile,
+    EngineUnavailable,
+    ImageError,
+    RecordNotSaved,
+    StoreError,
+    Unavailable,
+)
+from runner.contract.files import RECORD_BYTES, read_plain, remove_unfinished, write_atomic
+from runner.contract.job import Job, Provenance
+from runner.contract.processes import last_line
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
-from runner.contract.rounds import round_path
+
+_POLL_S = 0.5
+
+
+class Availability:
+    """The provenance of each backend's jobs, asked once; a refusal is remembered."""
+
+    def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
+        """`earlier` images of the launcher are of another version, whose commit is their own."""
+        self._launcher = launcher
+        self._earlier = earlier
+        self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
+        self._answers: dict[Backend, Provenance | BenchError] = {}
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Make sure that its jobs can be launched, and return what they will execute in.
+
+        Raises:
+            EngineUnavailable: there is no engine.
+            ImageError: the image is missing and can't be made.
+            Unavailable: this machine lacks what the backend needs.
+        """
+        if backend not in self._answers:
+            self._answers[backend] = self._ask(backend)
+        answer = self._answers[backend]
+        if isinstance(answer, BenchError):
+            raise answer
+        return answer
+
+    def give_up(self, backend: Backend, error: BenchError) -> None:
+        self._answers[backend] = error
+
+    def comes_back(self, backend: Backend, patience_s: float) -> bool:
+        """Wait for an engine that went away; if it is back, all backends are made ready anew."""
+        deadline = time.monotonic() + patience_s
+        while isinstance(answer := self._ask(backend), BenchError):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        self._answers = {backend: answer}
+        return True
+
+    def _ask(self, backend: Backend) -> Provenance | BenchError:
+        try:
+            provenance = self._launcher.prepare(backend).model_copy(update=self._here)
+        except (Unavailable, ImageError, EngineUnavailable) as error:
+            return error
+        if not self._earlier:
+            return provenance
+        commit = provenance.image_labels.get(REVISION_LABEL)
+        return provenance.model_copy(update={"git_commit": commit})
 
 
 @contextmanager
 def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> Iterator[None]:
     """Put back the records, and results of rounds, of the job's cells that this launch lacks."""
     others = [cell for cell in folder.jobs.get(job.id, ()) if cell not in set(job.cells)]
-    before = {path: _content(path) for cell in others for path in _results(folder, cell)}
+    results = ((folder.file_of(cell), *folder.rounds.paths(cell)) for cell in others)
+    before = {path: _content(path) for paths in results for path in paths}
     try:
         yield
     finally:
         changed = [path for path, content in before.items() if _content(path) != content]
         for path in changed:
             with translate_os_errors(path):
-                _put_back(path, before[path])
+                if set_aside(path) is None:
+                    remove_entry(path)
+                if (content := before[path]) is not None:
+                    write_atomic(path, content)
             note(f"{path.name}: was changed by a launch without its cell, and put back")
 
 
-def _results(folder: RunFolder, cell: Cell) -> Iterator[Path]:
-    record = folder.file_of(cell)
-    rounds = folder.run.plan.measure[cell.backend].most_rounds
-    yield record
-    yield from (round_path(record.parent, cell, number) for number in range(1, rounds + 1))
-
-
-def _put_back(path: Path, content: bytes | None) -> None:
-    if set_aside(path) is None:
-        remove_entry(path)
-    if content is not None:
-        write_atomic(path, content)
-
-
 def _content(path: Path) -> bytes | None:
-    """The bytes of a file; None if there is none, or none that may be read."""
     try:
         return read_plain(path, RECORD_BYTES)
     except (OSError, DamagedFile):
@@ -78,31 +125,15 @@ class LaunchContext:
     folder: RunFolder
     observer: Observer
     clock: Callable[[], float] = time.monotonic
-    """Seconds that never go backwards."""
 
 
-@dataclass(frozen=True)
-class ArtifactFolders:
-    """Folders of what other jobs have made, which the runner only reads."""
-
-    references: Path | None = None
-    """References that outputs are verified against."""
-    graphs: Path | None = None
-    """Prepared graphs."""
-
-
-_NONE = ArtifactFolders()
-
-
-def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _NONE) -> None:
+def execute_job(
+    job: Job, context: LaunchContext, references: Path | None = None, graphs: Path | None = None
+) -> None:
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
-    Every launch leaves at least one cell less to visit, so this ends.
-
-    Args:
-        job: its cells, and which of their rounds this is.
-        context: everything that launches need.
-        artifacts: folders that the runner reads.
+    The folders have what other jobs have made, which the runner only reads. Every launch leaves at
+    least one cell less to visit, so this ends.
     """
     folder, observer = context.folder, context.observer
     job_ends = context.clock() + job_limit_s(job)
@@ -112,7 +143,9 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
         observer.job_started(rest)
         with keep_records(folder, rest, observer.note):
             try:
-                launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
+                paths = (folder.job_files.write(rest), folder.out(job.id), references, graphs)
+                task = Task(rest, job.cells[0].backend, *paths)
+                launch = launch_job(rest, task, context, job_ends)
             finally:
                 sweep_jobs(folder, [job.id], observer.note)
         pending = folder.due(pending, job.round, rest)
@@ -130,11 +163,7 @@ def launch_job(
 ) -> Launch:
     """Launch the job once, wait for its end, and remove what it was killed at writing.
 
-    Args:
-        job: its cells, and which of their rounds this is.
-        task: the files that it reads, and the folder that it writes to.
-        context: everything that launches need.
-        job_ends: the clock's time at which the job as a whole ends; None for a job's only launch.
+    `job_ends` is the clock's time at which the job as a whole ends; None for a job's only launch.
     """
     launch, clock = Launch(job), context.clock
     try:
@@ -162,14 +191,3 @@ def _refuse_full_disk(launch: Launch, folder: RunFolder) -> None:
             f"{quote_runner(last_line(launch.exit.log)) or 'the disk is full'}",
             hint="free some space, then `orchestrator run --resume last`",
         )
-
-
-def _task(job: Job, folder: RunFolder, artifacts: ArtifactFolders) -> Task:
-    return Task(
-        job=job,
-        backend=job.cells[0].backend,
-        job_file=folder.write_job(job),
-        out=folder.out(job.id),
-        references=artifacts.references,
-        graphs=artifacts.graphs,
-    )

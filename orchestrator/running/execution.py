@@ -1,95 +1,107 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
-from typing import Any
-
-from pydantic import ValidationError
+from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
+from orchestrator.planning.plan import JobPlan, schedule
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
-from orchestrator.running.availability import Availability
-from orchestrator.running.claims import false_claim
-from orchestrator.running.due import DueLaunch, due_launches
-from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
+from orchestrator.running.execute_job import Availability, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.job_files import JobFiles
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import FAILURES, RunOutcome, outcome_of
-from orchestrator.running.own_verdicts import save_skips, save_verdicts
+from orchestrator.running.outcome import (
+    FAILURES,
+    RunOutcome,
+    end_run,
+    record_so_far,
+    save_skips,
+    save_verdicts,
+)
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store
+from orchestrator.system.text import plural
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
     BenchError,
-    DamagedFile,
     EngineUnavailable,
     ImageError,
-    RecordError,
     StoreError,
     Unavailable,
 )
-from runner.contract.job import Job, Measure, Provenance
-from runner.contract.reasons import Reason, facts_behind, reason
-from runner.contract.record.doubts import RemedyCode, doubt, with_doubt
-from runner.contract.record.quality import Outcome
-from runner.contract.record.record import Columns, Record
-from runner.contract.record.verdict import Grade, Status
-from runner.contract.rounds import raw_columns, read_rounds
-
-_BEST: Grade = "B"
-"""The best grade of a cell that lacks rounds."""
+from runner.contract.job import Job, Provenance
+from runner.contract.reasons import Reason, reason
+from runner.contract.record.verdict import RemedyCode
 
 
-def record_so_far(
-    folder: RunFolder, cell: Cell, rounds: int, explanation: Reason, remedy: RemedyCode
-) -> Record | None:
-    """The record of a cell's first rounds; None if there are none, or they tell of none.
+@dataclass(frozen=True)
+class DueLaunch:
+    """Cells of one job that a round still has to visit."""
 
-    The columns are those that the runner found with the last of them. They are a job's claims, and
-    count as far as those of a record file would.
+    cells: tuple[Cell, ...]
+    round: int
 
-    Args:
-        folder: the run's folder.
-        cell: a planned cell without a record.
-        rounds: the rounds that it had.
-        explanation: the reason why there will be no more.
-        remedy: what helps.
+
+def due_launches(
+    folder: RunFolder,
+    environment: Callable[[Backend], Provenance | None],
+    note: Callable[[str], None],
+) -> Iterator[DueLaunch]:
+    """The launches that the folder shows to be missing, read anew for each of them.
+
+    A cell is due until it has its record: a runner makes it in the round in which the rounds so far
+    suffice, so that cells whose medians are precise leave the later rounds to the others. Rounds
+    that cells have missed come before the one that the schedule has reached.
     """
-    jobs = JobFiles(folder.path / "jobs").launched(cell.job_id)
-    if not rounds or not jobs:
-        return None
-    try:
-        results = read_rounds(folder.out(cell.job_id), cell, rounds)
-        so_far = results[-1].so_far
-        graded = _graded(so_far, rounds, jobs[-1].measure, explanation, remedy)
-        columns = {**so_far, **raw_columns(results), **graded}
-        record = Record.of(jobs[-1], cell, Outcome(status="ok"), columns) if so_far else None
-    except (RecordError, DamagedFile, ValidationError, TypeError):
-        return None
-    return None if record is None or false_claim(record, cell, jobs[-1:]) else record
+    done: set[str] = set()
+    for planned in schedule(folder.run.plan, folder.run.seed):
+        if planned.id in done:
+            continue
+        if planned.measure.most_rounds > 1:
+            drop_foreign_rounds(planned, folder, environment, note)
+        for round_ in range(_first_missed(planned, folder), planned.round + 1):
+            if cells := folder.due(planned.cells, round_):
+                yield DueLaunch(tuple(cells), round_)
+        if planned.measure.rounds <= planned.round < planned.measure.most_rounds and all(
+            folder.record_of(cell) is not None for cell in planned.cells
+        ):
+            done.add(planned.id)
 
 
-def _graded(
-    so_far: Columns, rounds: int, measure: Measure, explanation: Reason, remedy: RemedyCode
-) -> dict[str, Any]:
-    """Grade and reasons, with the rounds that it lacks of those that were asked for."""
-    if rounds >= measure.rounds:
-        return {}
-    facts = {"requested": measure.rounds, **facts_behind("before", explanation)}
-    return with_doubt(so_far, doubt("few_rounds", _BEST, rounds, remedy, **facts))
+def _first_missed(planned: JobPlan, folder: RunFolder) -> int:
+    round_ = planned.round
+    while round_ > 1 and folder.due(planned.cells, round_ - 1):
+        round_ -= 1
+    return round_
+
+
+def drop_foreign_rounds(
+    planned: JobPlan,
+    folder: RunFolder,
+    environment: Callable[[Backend], Provenance | None],
+    note: Callable[[str], None],
+) -> None:
+    """Drop rounds in another image or of another commit: they are no samples of the same thing."""
+    unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
+    before = folder.job_files.last_provenance(planned.id) if unrecorded else None
+    if before is None:
+        return
+    now = environment(unrecorded[0].backend)
+    if now not in (None, before) and folder.rounds.drop(unrecorded):
+        note(f"{planned.id} starts over: its earlier rounds ran in another environment")
 
 
 _FAILED_FAST = reason("failed_fast")
-_ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
 
@@ -104,25 +116,21 @@ class RunExecution:
         options: RunOptions,
         *,
         memory_bytes: int | None = None,
-        engine_grace_s: float = _ENGINE_GRACE_S,
+        engine_grace_s: float = 10.0,
     ) -> None:
         """The execution of what the folder has left.
 
-        Args:
-            folder: the run's folder.
-            launcher: where its jobs execute.
-            observer: is told of the progress.
-            options: database, budget and when to stop; the rest is the folder's own.
-            memory_bytes: host memory that a job may use without limits; None if nobody knows.
-            engine_grace_s: seconds that an engine which went away may take to come back.
+        `memory_bytes` is host memory that a job may use without limits, None if nobody knows;
+        `engine_grace_s` the seconds that an engine which went away may take to come back.
         """
         self.folder = folder
-        """The run's folder."""
         self.earlier_images = False
         """True if jobs may execute in images of an earlier version, whose runners refuse fields
         that jobs have gained since."""
         self.whole_budget_s = options.budget_s
         """The budget that messages name; that of the options may be what is left of it."""
+        self.decline: Callable[[Sequence[Cell], BenchError], None] = self._save_unavailable
+        """Takes cells that cannot be launched here, and why; else that becomes their verdict."""
         self._launcher = launcher
         self._observer = observer
         self._options = options
@@ -132,12 +140,12 @@ class RunExecution:
         self._failed = False
         self._devices = devices_of(folder)
         self._context = LaunchContext(launcher, folder, observer)
-        version = folder.run.version
+        version, results = folder.run.version, folder.path.parent
         self._availability = Availability(launcher, earlier=version is not None)
-        self._references = References(self._context, self._availability, memory_bytes)
-        recorded = version.graphs if version else {}
-        self._graphs = Graphs(folder.path.parent, self._context, self._availability, recorded)
-        self._counts = WorkCounts(folder.path.parent, self._context, self._availability)
+        made_by = (self._context, self._availability)
+        self._references = References(*made_by, memory_bytes)
+        self._graphs = Graphs(results, *made_by, version.graphs if version else {})
+        self._counts = WorkCounts(results, *made_by)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
@@ -159,24 +167,18 @@ class RunExecution:
         self.begin()
         for due in due_launches(self.folder, self.environment, self._observer.note):
             if explanation := self.stop_reason():
-                self.stop(due, explanation)
+                self.break_off(due, explanation)
             else:
                 self.launch(due)
 
-    @property
-    def troubles(self) -> tuple[BenchError, ...]:
-        """Errors that kept cells from being launched, each once."""
-        return tuple(self._troubles.values())
-
     @contextmanager
     def occupied(self) -> Iterator[None]:
-        """Hold the devices.
+        """Hold the run's devices, once whoever has them is done."""
 
-        Raises:
-            StoreError: the folder of the locks cannot be used.
-        """
-        holder = f"run {self.folder.run.run_id}"
-        with self._launcher.reserve(self._devices, holder, self._note_waiting):
+        def note_waiting(device: str, holder: str) -> None:
+            self._observer.note(f"waiting for device {device}, held by {holder}")
+
+        with self._launcher.reserve(self._devices, f"run {self.folder.run.run_id}", note_waiting):
             yield
 
     def begin(self) -> None:
@@ -189,39 +191,39 @@ class RunExecution:
         save_skips(self.folder, self._observer)
 
     def launch(self, due: DueLaunch, rounds: int | None = None) -> None:
-        """Launch what is due; what keeps it from being launched becomes the verdict of its cells.
-
-        Args:
-            due: cells, and the round that visits them.
-            rounds: the number of their rounds; None for that of the plan.
-        """
+        """Launch what is due; what keeps it from that becomes the verdict of its cells."""
         try:
             self._execute(due, rounds)
         except (Unavailable, ImageError, EngineUnavailable) as error:
-            self._note_trouble(error)
+            if str(error) not in self._troubles:
+                self._troubles[str(error)] = error
+                text, hint = error_text(error), error_hint(error)
+                self._observer.note(f"{text}; {hint}" if hint else text, error.reason)
             self.decline(self.folder.due(due.cells, due.round), error)
-        self._failed = self._failed or any(map(self._has_failed, due.cells))
+        records = filter(None, map(self.folder.record_of, due.cells))
+        self._failed = self._failed or any(record.status in FAILURES for record in records)
 
-    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
-        """Give cells that cannot be launched here their verdict."""
-        self._save_verdicts(cells, "unavailable", error.reason)
+    def _save_unavailable(self, cells: Sequence[Cell], error: BenchError) -> None:
+        save_verdicts(self.folder, self._observer, cells, "unavailable", error.reason)
 
-    def stop(self, due: DueLaunch, explanation: Reason) -> None:
-        """Launch cells no more, since the time is spent or another one failed."""
-        if explanation == _FAILED_FAST:
-            self._refuse(due.cells, due.round, explanation)
-        else:
-            self.break_off(due, explanation, "raise_budget")
-
-    def break_off(self, due: DueLaunch, explanation: Reason, remedy: RemedyCode) -> None:
+    def break_off(self, due: DueLaunch, cause: Reason, remedy: RemedyCode = "raise_budget") -> None:
         """Give cells that are launched no more a verdict: by the rounds that they had, if any.
 
-        Args:
-            due: cells, and the round that will not visit them.
-            explanation: the reason why it will not.
-            remedy: the help against it.
+        Where a failure ends the run at once, they have none.
         """
-        self._refuse(self._save_so_far(due, explanation, remedy), due.round, explanation)
+        done, left = due.round - 1, []
+        for cell in due.cells:
+            record = None
+            if cause != _FAILED_FAST:
+                record = record_so_far(self.folder, cell, done, cause, remedy)
+            if record is None:
+                left.append(cell)
+            else:
+                self.folder.save(record)
+                self._observer.cell_ended(cell, record)
+        not_started = reason("not_started", cause=cause)
+        explanation = reason("stopped_after", round=done, cause=cause) if done else not_started
+        save_verdicts(self.folder, self._observer, left, "unavailable", explanation)
 
     def end(self, then: Callable[[Store], None] | None = None) -> RunOutcome:
         """Merge all that was measured into the database, which `then` may ask.
@@ -229,11 +231,8 @@ class RunExecution:
         Raises:
             StoreError: the database cannot be written; the records stay where they are.
         """
-        merged = merge_run(self.folder, self._database, then)
-        outcome = outcome_of(self.folder, merged, self.troubles)
-        if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
-            self._observer.note(merged.faults)
-        return outcome
+        troubles = tuple(self._troubles.values())
+        return end_run(self.folder, self._database, troubles, self._observer, then)
 
     def keep(self) -> None:
         """Merge what was measured before something ended the run, which is the better story."""
@@ -262,78 +261,41 @@ class RunExecution:
         with suppress(BenchError):
             self._with_artifacts(self._job(due))
 
-    def _note_waiting(self, device: str, holder: str) -> None:
-        self._observer.note(f"waiting for device {device}, held by {holder}")
-
     def _clean(self) -> None:
         with suppress(EngineUnavailable):
             if removed := self._launcher.clean(self._devices):
                 self._observer.note(f"removed {removed} containers that a crashed run had left")
 
-    def _save_so_far(
-        self, due: DueLaunch, explanation: Reason, remedy: RemedyCode
-    ) -> Sequence[Cell]:
-        """Make records of the rounds that were done; returns the cells that have none."""
-        left = []
-        for cell in due.cells:
-            record = record_so_far(self.folder, cell, due.round - 1, explanation, remedy)
-            if record is None:
-                left.append(cell)
-            else:
-                self.folder.save(record)
-                self._observer.cell_ended(cell, record)
-        return left
-
     def _execute(self, due: DueLaunch, rounds: int | None) -> None:
         """Execute the job, starting again where it stopped if the engine goes and comes back."""
-        backend = due.cells[0].backend
+        backend, note = due.cells[0].backend, self._observer.note
         while True:
             job = self._job(due, rounds)
             try:
-                job, artifacts = self._with_artifacts(job)
-                execute_job(job, self._context, artifacts)
+                job, references, graphs = self._with_artifacts(job)
+                execute_job(job, self._context, references, graphs)
             except EngineUnavailable as error:
                 self._outages += 1
-                if self._outages > _OUTAGES_ENDURED or not self._engine_comes_back(backend):
+                if endured := self._outages <= _OUTAGES_ENDURED:
+                    note("the container engine went away; waiting for it to come back")
+                if not (endured and self._availability.comes_back(backend, self._engine_grace_s)):
                     self._availability.give_up(backend, error)
                     raise
-                self._observer.note("the container engine is back")
+                note("the container engine is back")
                 self._clean()
             else:
                 return
 
     def _job(self, due: DueLaunch, rounds: int | None = None) -> Job:
         provenance = self._availability.prepare(due.cells[0].backend)
-        return self.folder.job(due.cells, provenance, due.round, rounds)
+        return self.folder.run.job(due.cells, provenance, due.round, rounds)
 
-    def _with_artifacts(self, job: Job) -> tuple[Job, ArtifactFolders]:
+    def _with_artifacts(self, job: Job) -> tuple[Job, Path | None, Path | None]:
         job, graphs = self._graphs.ensure(job)
         job, references = self._references.ensure(job)
         if self.folder.run.version is None and not self.earlier_images:
             job = self._counts.ensure(job)
-        return job, ArtifactFolders(references, graphs)
-
-    def _engine_comes_back(self, backend: Backend) -> bool:
-        self._observer.note("the container engine went away; waiting for it to come back")
-        return self._availability.comes_back(backend, self._engine_grace_s)
-
-    def _note_trouble(self, error: BenchError) -> None:
-        if str(error) not in self._troubles:
-            self._troubles[str(error)] = error
-            text, hint = error_text(error), error_hint(error)
-            self._observer.note(f"{text}; {hint}" if hint else text)
-
-    def _refuse(self, cells: Sequence[Cell], round_: int, cause: Reason) -> None:
-        started = reason("stopped_after", round=round_ - 1, cause=cause)
-        explanation = started if round_ > 1 else reason("not_started", cause=cause)
-        self._save_verdicts(cells, "unavailable", explanation)
-
-    def _save_verdicts(self, cells: Sequence[Cell], status: Status, explanation: Reason) -> None:
-        save_verdicts(self.folder, self._observer, cells, status, explanation)
-
-    def _has_failed(self, cell: Cell) -> bool:
-        record = self.folder.record_of(cell)
-        return record is not None and record.status in FAILURES
+        return job, references, graphs
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:
@@ -343,3 +305,46 @@ def devices_of(folder: RunFolder) -> frozenset[str]:
     if verifies or any(map(executes_graph, folder.cells)):
         backends.add(ARTIFACT_BACKEND)
     return frozenset[str]().union(*(CATALOGUE[backend].locks for backend in backends))
+
+
+def execute_run(
+    folder: RunFolder,
+    launcher: Launcher,
+    observer: Observer,
+    options: RunOptions,
+    then: Callable[[Store], None] | None = None,
+    *,
+    earlier_images: bool = False,
+) -> RunOutcome:
+    """Measure what the folder has left, and merge it into the database, which `then` may ask.
+
+    Jobs that may execute in `earlier_images` have only the fields that their runners know.
+    """
+    observer.run_started(estimates_s(folder, folder.unfinished()))
+    memory_bytes = this_machine().memory_bytes
+    execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
+    execution.earlier_images = earlier_images
+    finish = f"`orchestrator run --resume last{folder.elsewhere}` finishes it"
+    name = f"run {folder.run.run_id}"
+    with telling_how_to_finish(name, folder.unfinished, finish, observer):
+        return execution.run(then)
+
+
+def estimates_s(folder: RunFolder, cells: Iterable[Cell]) -> dict[str, float]:
+    """Seconds that each of these cells may take, by its id."""
+    planned = {entry.cell: entry.estimate_s for entry in folder.run.plan.entries}
+    return {cell.id: planned[cell] for cell in cells}
+
+
+@contextmanager
+def telling_how_to_finish(
+    name: str, unfinished: Callable[[], Sized], finish: str, observer: Observer
+) -> Iterator[None]:
+    """Say, where Ctrl-C ends it, how many cells are left and which command measures them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = len(unfinished())
+        observer.note(f"{name} was interrupted with {count} {plural(count, 'cell')} left")
+        observer.note(finish)
+        raise

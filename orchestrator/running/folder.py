@@ -26,16 +26,21 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.running.claims import false_claim
-from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import (
     CompactedRecords,
+    JobFiles,
     RoundFiles,
-    SetAside,
     aside_of,
+    false_claim,
     set_aside,
 )
-from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
+from orchestrator.running.run_file import (
+    RUN_FILE,
+    RunFile,
+    read_run_file,
+    run_file_text,
+    run_folders,
+)
 from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords, claim_fault
 from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.validate import Damaged, read_record
@@ -52,12 +57,12 @@ from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.outputs import RECORD_SUFFIX, output_path
-from runner.contract.reasons import Reason, reason
+from runner.contract.reasons import reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import RETRIED, Status
+from runner.contract.rounds import RECORD_SUFFIX, output_path
 
 _SUBFOLDERS = ("records", "jobs", "logs")
 
@@ -72,7 +77,7 @@ class RunFolder:
         self.damaged: dict[Path, Damaged] = {}
         """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
-        self._jobs = JobFiles(path / "jobs")
+        self.job_files = JobFiles(path / "jobs")
 
     @classmethod
     def create(cls, results: Path, run: RunFile, name: str | None = None) -> "RunFolder":
@@ -104,7 +109,7 @@ class RunFolder:
             UsageError: there is no such run.
             StoreError: its run.json is damaged.
         """
-        runs = sorted(path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+        runs = [path.name for path in run_folders(results)]
         name = runs[-1] if runs and run_id == "last" else run_id
         if name not in runs:
             known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
@@ -136,54 +141,30 @@ class RunFolder:
 
     @property
     def records(self) -> Path:
-        """The folder that holds the records of all jobs."""
         return self.path / "records"
 
     @property
     def database(self) -> Path:
-        """The DuckDB file that takes the run's records."""
         return Path(self.run.options.database or self.path.parent / DATABASE_NAME)
 
     @property
     def cells(self) -> list[Cell]:
-        """Every cell of the plan."""
         return [entry.cell for entry in self.run.plan.entries]
 
     @cached_property
     def jobs(self) -> Mapping[str, Sequence[Cell]]:
-        """The cells of the plan by the id of their job."""
         jobs: dict[str, list[Cell]] = defaultdict(list)
         for cell in self.cells:
             jobs[cell.job_id].append(cell)
         return jobs
 
-    def job(
-        self,
-        cells: Sequence[Cell],
-        provenance: Provenance,
-        round_: int = 1,
-        rounds: int | None = None,
-    ) -> Job:
-        """The job that carries these cells; see `RunFile.job`."""
-        return self.run.job(cells, provenance, round_, rounds)
-
     def out(self, job_id: str) -> Path:
-        """The job's output folder, made if need be."""
         path = self.records / job_id
         with translate_os_errors(path):
             path.mkdir(exist_ok=True)
         return path
 
-    def write_job(self, job: Job) -> Path:
-        """Write what the next attempt is given; returns the file."""
-        return self._jobs.write(job)
-
-    def last_provenance(self, job_id: str) -> Provenance | None:
-        """That of the job's latest attempt; None before the first one."""
-        return self._jobs.last_provenance(job_id)
-
     def write_log(self, job_file: Path, text: str) -> None:
-        """Keep the end of an attempt's stderr."""
         path = self.path / "logs" / f"{job_file.stem}.log"
         with translate_os_errors(path):
             write_atomic(path, text)
@@ -195,9 +176,7 @@ class RunFolder:
     def record_of(self, cell: Cell, launched: Job | None = None) -> Record | None:
         """The cell's record, or None; what is none of this cell is set aside under another name.
 
-        Args:
-            cell: a planned cell.
-            launched: the job that alone can have made it; None for any of those of its attempts.
+        `launched` is the job that alone can have made it; None for any of those of its attempts.
         """
         path = self.file_of(cell)
         if not os.path.lexists(path):
@@ -225,12 +204,11 @@ class RunFolder:
 
         The host's own verdict on a cell comes from no launch, and is never that all is well.
         """
-        launched = self._jobs.launched(cell.job_id)
-        own = [self.job([cell], self.nowhere)] if record.status != "ok" else []
+        launched = self.job_files.launched(cell.job_id)
+        own = [self.run.job([cell], self.nowhere)] if record.status != "ok" else []
         return [*launched, *own] if launched else []
 
     def file_of(self, cell: Cell) -> Path:
-        """The cell's own record file, whether there is one or not."""
         return output_path(self.records / cell.job_id, cell, RECORD_SUFFIX)
 
     def due(self, cells: Iterable[Cell], round_: int, launched: Job | None = None) -> list[Cell]:
@@ -275,10 +253,11 @@ class RunFolder:
             return str(error)
         return None
 
-    def set_aside(self, damaged: Iterable[Path]) -> SetAside:
+    def set_aside(self, damaged: Iterable[Path]) -> tuple[Mapping[Path, Path], Sequence[Path]]:
         """Rename those of these files that are this run's; cells without another are `lost`.
 
-        What cannot be renamed stays as it is.
+        Returns the new paths by the old ones, and the records of lost cells. What cannot be renamed
+        stays as it is.
         """
         named = {path.absolute() for path in damaged}
         compact = self._compact.set_aside(named)
@@ -289,17 +268,13 @@ class RunFolder:
                 moved[path] = aside
             if (compact or path in moved) and self.record_of(cell) is None:
                 where = moved.get(path) or next(iter(compact.values()))
+                outcome = Outcome.because("lost", reason("record_damaged", file=where.name))
+                # As old as the run, so that a verdict the database has already outweighs it.
+                when, job = self.run.started_at, self.run.job([cell], self.nowhere)
                 with suppress(StoreError):  # the merge reports the cells without a verdict
-                    self._save_lost(cell, reason("record_damaged", file=where.name))
+                    self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
                     lost.append(path)
-        return SetAside(moved, lost)
-
-    def _save_lost(self, cell: Cell, explanation: Reason) -> None:
-        job = self.job([cell], self.nowhere)
-        # As old as the run, so that a verdict the database has already outweighs it.
-        when = self.run.started_at
-        outcome = Outcome.because("lost", explanation)
-        self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
+        return moved, lost
 
     @property
     def nowhere(self) -> Provenance:
@@ -312,7 +287,6 @@ class RunFolder:
         )
 
     def verdicts(self) -> dict[str, Status]:
-        """Status by cell id, of the cells that have a sound record."""
         return {cell_id: record.status for cell_id, record in self.sound_records().items()}
 
     def unfinished(self) -> list[Cell]:
@@ -321,20 +295,12 @@ class RunFolder:
         return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)]
 
     def forget_retried(self) -> None:
-        """Drop the verdicts that are to be retried, so that their cells are due again.
-
-        Raises:
-            StoreError: the file system refused.
-        """
+        """Drop the verdicts that are to be retried, so that their cells are due again."""
         verdicts = self.verdicts()
         self.forget([cell for cell in self.cells if verdicts.get(cell.id) in RETRIED])
 
     def forget(self, cells: Collection[Cell]) -> None:
-        """Remove the records of these cells, so that they are due again; results of rounds stay.
-
-        Raises:
-            StoreError: the file system refused.
-        """
+        """Remove the records of these cells, so that they are due again; results of rounds stay."""
         if cells:
             self._compact.unpack(self.cells)
         for path in map(self.file_of, cells):
@@ -342,6 +308,5 @@ class RunFolder:
                 path.unlink()
 
     def sound_records(self) -> dict[str, Record]:
-        """The cells' sound records, by cell id."""
         records = ((cell.id, self.record_of(cell)) for cell in self.cells)
         return {cell_id: record for cell_id, record in records if record is not None}

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.record_files import COMPACT_BYTES, SetAside, find_strays
+from orchestrator.running.record_files import COMPACT_BYTES, find_strays
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords
 from orchestrator.store.merge.report import MergeReport, MissingVerdicts
@@ -15,7 +15,7 @@ from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
-from runner.contract.plain_files import plain_fault
+from runner.contract.files import plain_fault
 from runner.contract.record.verdict import RETRIED
 
 
@@ -60,10 +60,15 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     reasons |= folder.unsound(without)
     strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
     if reasons:
-        aside = folder.set_aside(reasons)
-        damaged = (_describe_damage(path, reason, aside) for path, reason in reasons.items())
+        moved, lost = folder.set_aside(reasons)
+        damaged = (
+            Damaged(moved[path], f"{reason}; it was set aside")
+            if path in moved
+            else Damaged(path, reason)
+            for path, reason in reasons.items()
+        )
         merged = replace(merged, damaged=(*others, *damaged))
-        merged += merge(aside.lost, run)
+        merged += merge(lost, run)
     earlier = _set_aside_before(folder, reasons, store)
     missing = _missing(folder, merged, store) if without or reasons else ()
     return replace(merged, damaged=(*merged.damaged, *earlier, *strays), missing=missing)
@@ -128,12 +133,6 @@ def _missing(folder: RunFolder, merged: MergeReport, store: Store) -> tuple[Miss
     ended = store.ended(run_id) | {name.removeprefix(f"{run_id}/") for name in merged.refused}
     cells = tuple(cell.id for cell in folder.cells if cell.id not in ended)
     return (MissingVerdicts(run_id, len(folder.cells), cells),) if cells else ()
-
-
-def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:
-    if path not in aside.moved:
-        return Damaged(path, reason)
-    return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
 def _run_row(folder: RunFolder) -> Run:

@@ -3,22 +3,108 @@
 Little is imported here, as every `--help` of a command that measures waits for it.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 import typer
 
-from orchestrator.running.given import ChosenImage, Label
 from orchestrator.system.options import Database, choice, number_parser, seconds_parser
 from runner.contract.axes import Backend
-from runner.contract.errors import UsageError
+from runner.contract.errors import UsageError, refuse_unknown
+
+_KEY = re.compile(r"[A-Za-z][\w.-]{0,62}", re.ASCII)
+_MOST_LETTERS = 500
+_REFERENCE = re.compile(r"[a-z0-9][\w.:/-]*(@sha256:[0-9a-f]{64})?")
+_LONGEST_REFERENCE = 400
+
+
+@dataclass(frozen=True)
+class ChosenImage:
+    """An image in which the jobs of a backend execute, whoever made it."""
+
+    backend: Backend
+    reference: str
+
+    def __post_init__(self) -> None:
+        if not _REFERENCE.fullmatch(self.reference) or len(self.reference) > _LONGEST_REFERENCE:
+            raise ValueError(f"{self.reference!r} is no name of an image")
+
+    @classmethod
+    def parse(cls, word: str) -> "ChosenImage":
+        from orchestrator.backends.catalogue import CATALOGUE, real_backends
+
+        name, _, reference = word.partition("=")
+        backend = next((known for known in get_args(Backend) if known == name), None)
+        if backend is None:
+            raise UsageError(
+                f"--image {word!r}: {refuse_unknown(name, real_backends())}",
+                hint="write BACKEND=REFERENCE, e.g. cpu=ghcr.io/somebody/accelmatrix-cpu:1.0",
+            )
+        if CATALOGUE[backend].image is None:
+            raise UsageError(f"--image {word!r}: no container can reach a device of {backend}")
+        try:
+            return cls(backend, reference)
+        except ValueError as error:
+            raise UsageError(
+                f"--image {word!r}: {error}",
+                hint="write it as `docker pull` takes it: registry/name:tag or"
+                " registry/name@sha256:…",
+            ) from error
+
+
+class Label(NamedTuple):
+    """A label of a run: the user's, or one of its CI job."""
+
+    key: str
+    value: str
+
+    @classmethod
+    def parse(cls, word: str) -> "Label":
+        key, separator, value = word.partition("=")
+        if not separator or not _KEY.fullmatch(key):
+            raise UsageError(
+                f"--label {word!r} is not KEY=VALUE",
+                hint="a key has letters, digits and `_.-`, and begins with a letter",
+            )
+        if len(value) > _MOST_LETTERS or not value.isprintable():
+            raise UsageError(
+                f"--label {key}: its value is no line of at most {_MOST_LETTERS} letters",
+                hint="keep longer texts elsewhere and give their address",
+            )
+        return cls(key, value)
+
+
+def ci_labels(ours: Mapping[str, str]) -> list[Label]:
+    """Commit, ref and address of the job of GitHub Actions or GitLab CI whose variables these are.
+
+    The names of variables are those in the documentation of both.
+    """
+    if ours.get("GITHUB_ACTIONS") == "true":
+        server, repository = ours.get("GITHUB_SERVER_URL"), ours.get("GITHUB_REPOSITORY")
+        address = f"{server}/{repository}/actions/runs/{ours.get('GITHUB_RUN_ID')}"
+        labels = {
+            "github_sha": ours.get("GITHUB_SHA"),
+            "github_ref": ours.get("GITHUB_REF"),
+            "github_run": address if server and repository else None,
+        }
+    elif ours.get("GITLAB_CI") == "true":
+        labels = {
+            "gitlab_sha": ours.get("CI_COMMIT_SHA"),
+            "gitlab_ref": ours.get("CI_COMMIT_REF_NAME"),
+            "gitlab_job": ours.get("CI_JOB_URL"),
+        }
+    else:
+        return []
+    return [Label(key, value) for key, value in labels.items() if value]
+
 
 LauncherChoice = Literal["auto", "docker", "process"]
 _LARGEST_SEED = 2**63 - 1
 
 
 def _set_variables(names: list[str] | None) -> list[str]:
-    """The names of variables that our environment has."""
     if not names:
         return []
     from orchestrator.launchers.environment import set_variables
@@ -133,11 +219,7 @@ class RunOptions:
 
     @property
     def purpose(self) -> Literal["measure", "verify", "time"]:
-        """The purpose of its jobs: cells are timed, verified or both.
-
-        Raises:
-            UsageError: neither is asked for.
-        """
+        """The purpose of its jobs: cells are timed, verified or both."""
         if self.verify_only and self.no_verify:
             raise UsageError(
                 "--verify-only and --no-verify leave nothing to do together",
@@ -147,7 +229,6 @@ class RunOptions:
 
     @property
     def images(self) -> dict[Backend, str]:
-        """The references of chosen images, by backend."""
         return {image.backend: image.reference for image in self.image or ()}
 
     def alone(self) -> "RunOptions":

@@ -1,21 +1,82 @@
-"""The end of a run: its verdicts, counted, and what went wrong."""
+"""The end of a run: verdicts on cells that are launched no more, the merge, what went wrong."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from pydantic import ValidationError
+
+from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.references import is_verified
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import merge_run
+from orchestrator.running.observer import Observer
+from orchestrator.running.record_files import false_claim
 from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
+    DamagedFile,
     EngineUnavailable,
     ImageError,
     NothingToDo,
+    RecordError,
     StoreError,
 )
+from runner.contract.reasons import Reason, facts_behind
+from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
-from runner.contract.record.verdict import Status
+from runner.contract.record.verdict import RemedyCode, Status, doubt, with_doubt
+from runner.contract.rounds import raw_columns, read_rounds
+
+
+def record_so_far(
+    folder: RunFolder, cell: Cell, rounds: int, explanation: Reason, remedy: RemedyCode
+) -> Record | None:
+    """The record of a cell's first rounds; None if there are none, or they tell of none.
+
+    The columns are those that the runner found with the last of them. They are a job's claims, and
+    count as far as those of a record file would.
+    """
+    jobs = folder.job_files.launched(cell.job_id)
+    if not rounds or not jobs:
+        return None
+    try:
+        results = read_rounds(folder.out(cell.job_id), cell, rounds)
+        so_far = results[-1].so_far
+        columns = {**so_far, **raw_columns(results)}
+        if rounds < (requested := jobs[-1].measure.rounds):
+            facts = {"requested": requested, **facts_behind("before", explanation)}
+            columns |= with_doubt(so_far, doubt("few_rounds", "B", rounds, remedy, **facts))
+        record = Record.of(jobs[-1], cell, Outcome(status="ok"), columns) if so_far else None
+    except (RecordError, DamagedFile, ValidationError, TypeError):
+        return None
+    return None if record is None or false_claim(record, cell, jobs[-1:]) else record
+
+
+def save_verdicts(
+    folder: RunFolder,
+    observer: Observer,
+    cells: Iterable[Cell],
+    status: Status,
+    reason: Reason | None,
+) -> None:
+    """Record cells that were never launched; what ran out of memory was predicted to."""
+    for cell in cells:
+        job = folder.run.job([cell], folder.nowhere)
+        outcome = Outcome.because(status, reason, "plan")
+        record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
+        folder.save(record)
+        observer.cell_ended(cell, record)
+
+
+def save_skips(folder: RunFolder, observer: Observer, plan: Plan | None = None) -> None:
+    """Record the cells that the plan skips, the run's own unless a later plan is given."""
+    for entry in (plan or folder.run.plan).with_decision("skip"):
+        if entry.status and folder.record_of(entry.cell) is None:
+            save_verdicts(folder, observer, [entry.cell], entry.status, entry.reason)
+
 
 FAILURES: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
 """The verdicts of cells that began and did not end well."""
@@ -26,13 +87,9 @@ class RunOutcome:
     """The end of a run: what is in the database, and what went wrong."""
 
     merged: MergeReport
-    """The merge into the database."""
     troubles: tuple[BenchError, ...]
-    """Errors that kept cells from being launched, each once."""
     failures: int
-    """Cells whose verdict counts as a failure."""
     measured: int
-    """Cells that ended well."""
     incorrect: int = 0
     """Cells not found right on the claimed device, if verifying was all that was asked."""
 
@@ -51,17 +108,12 @@ class RunOutcome:
         return 0 if self.measured else NothingToDo.exit_code
 
     def require_complete(self) -> None:
-        """Insist that the database has a sound verdict of each planned cell.
-
-        Raises:
-            StoreError: it lacks some, and neither engine nor image is the reason that goes before.
-        """
+        """Insist that the database has a sound verdict of each planned cell."""
         if self._obstacle is None:
             self.merged.require_complete()
 
     @property
     def _obstacle(self) -> BenchError | None:
-        """The first error of engine or images, if there was one."""
         kinds = (EngineUnavailable, ImageError)
         return next((error for error in self.troubles if isinstance(error, kinds)), None)
 
@@ -69,7 +121,6 @@ class RunOutcome:
 def outcome_of(
     folder: RunFolder, merged: MergeReport, troubles: Sequence[BenchError]
 ) -> RunOutcome:
-    """The outcome of a run whose records were merged."""
     sound = folder.sound_records()
     records = [(cell, sound[cell.id]) for cell in folder.cells if cell.id in sound]
     failures = sum(record.status in FAILURES and not record.predicted for _, record in records)
@@ -77,6 +128,21 @@ def outcome_of(
     incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
     verifies = folder.run.purpose == "verify"
     return RunOutcome(merged, tuple(troubles), failures, measured, incorrect if verifies else 0)
+
+
+def end_run(
+    folder: RunFolder,
+    database: Path,
+    troubles: Sequence[BenchError],
+    observer: Observer,
+    then: Callable[[Store], None] | None = None,
+) -> RunOutcome:
+    """Merge all that was measured into the database, which `then` may ask."""
+    merged = merge_run(folder, database, then)
+    outcome = outcome_of(folder, merged, troubles)
+    if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
+        observer.note(merged.faults)
+    return outcome
 
 
 def _is_incorrect(cell: Cell, record: Record) -> bool:

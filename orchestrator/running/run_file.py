@@ -17,9 +17,9 @@ from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
 from runner.contract.cell import Cell, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.files import read_plain
 from runner.contract.job import Job, ProcessSpread, Provenance
-from runner.contract.plain_files import read_plain
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 
 RUN_FILE = "run.json"
 RUN_BYTES = 64 << 20
@@ -48,9 +48,7 @@ class RunSource(Frozen):
     matrix: str | None = None
     """The matrix as text; null when options stood for one."""
     matrix_path: Path | None = None
-    """The file the matrix came from."""
     command: str | None = None
-    """The command line that planned it."""
 
 
 class RunFile(RunSource):
@@ -63,17 +61,13 @@ class RunFile(RunSource):
     browser: BrowserChoice | None = None
     """The browser that local processes drive; null for our own."""
     run_id: FileName
-    """The run's id, which names its folder."""
     started_at: AwareDatetime
     """The moment it was planned, UTC."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     hostname: str
-    """The host that runs it."""
     orchestrator_version: str
-    """Version of the orchestrator that planned it."""
     plan: Plan
-    """Every cell with its decision."""
     group_id: FileName | None = None
     """The id that the runs of one matrix on several classes of hosts share; null without them."""
     host_class: FileName | None = None
@@ -81,22 +75,18 @@ class RunFile(RunSource):
     hosts: tuple[str, ...] = ()
     """Globs of the names of a fleet's hosts that may measure it; empty for all of them."""
     process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
-    """The calibrated spread of fresh processes on this host, by path and device. Runs before
-    devices were told apart have none of them."""
+    """The calibrated spread of fresh processes on this host, by path and device."""
     version: RecordedVersion | None = None
-    """The version that it measures; null for today's."""
     interleaving: "Interleaving | None" = None
     """The run whose launches take turns with those of this one; null if it stands alone."""
 
     @property
     def launcher(self) -> LauncherName:
-        """The launcher of its jobs."""
         assert self.options.launcher != "auto"
         return self.options.launcher
 
     @property
     def seed(self) -> int:
-        """The seed of the order of execution and of arrivals."""
         assert self.options.seed is not None
         return self.options.seed
 
@@ -109,11 +99,7 @@ class RunFile(RunSource):
     ) -> Job:
         """The job that carries these cells, which share model, runtime, precision and mode.
 
-        Args:
-            cells: the cells.
-            provenance: what the launch executes in.
-            round_: the number of the launch among the rounds, from 1.
-            rounds: the number of rounds; None for that of the plan.
+        `round_` counts from 1; `rounds` is their number, None for that of the plan.
         """
         plan, first = self.plan, cells[0]
         measure = plan.measure[first.backend]
@@ -148,7 +134,6 @@ class Interleaving(Frozen):
     baseline: RunFile
     """The run that measures the baseline's version. Its folder is made with that of this run."""
     threshold: float
-    """The least relative change that matters."""
 
 
 def new_run_id(results: Path, *others: str) -> str:
@@ -158,7 +143,7 @@ def new_run_id(results: Path, *others: str) -> str:
     the last run is the one that began last. So it is with ids of others that have no folder yet.
     """
     now = _id_at(datetime.now(UTC))
-    names = (path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+    names = (path.name for path in run_folders(results))
     newest = max(filter(RUN_ID.fullmatch, (*names, *others)), default="")
     with suppress(ValueError, OverflowError):  # a folder of another origin
         if newest >= now:
@@ -172,11 +157,6 @@ def _id_at(moment: datetime) -> str:
 
 
 def run_file_text(run: RunFile) -> str:
-    """The text of a `run.json`.
-
-    Raises:
-        UsageError: its plan is larger than any that could be read again.
-    """
     text = run.model_dump_json()
     if (size := len(text.encode())) > RUN_BYTES:
         raise UsageError(
@@ -205,5 +185,4 @@ RunFile.model_rebuild()
 
 
 def run_folders(results: Path) -> list[Path]:
-    """The folders of all runs below the results."""
     return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))

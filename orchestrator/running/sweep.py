@@ -19,10 +19,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import DAMAGED_SUFFIX, DROPPED_SUFFIX
 from orchestrator.store.records.validate import Damaged
 from orchestrator.system.files import translate_os_errors
-from runner.contract.files import unfinished_path
-from runner.contract.outputs import output_names
-from runner.contract.plain_files import plain_fault
-from runner.contract.rounds import round_path
+from runner.contract.files import plain_fault, unfinished_path
+from runner.contract.rounds import output_names
 
 REFUSED_FOLDER = "refused"
 MOST_REFUSED = 1_000
@@ -49,8 +47,8 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
             path = folder.file_of(cell)
             if damaged := sweep.refused.get(path):
                 folder.damaged[path] = damaged
-            parts = (round_path(sweep.out, cell, number) for number in range(1, rounds + 1))
-            if damaged := next(filter(None, map(sweep.refused.get, parts)), None):
+            parts = map(sweep.refused.get, folder.rounds.paths(cell))
+            if damaged := next(filter(None, parts), None):
                 folder.rounds.damaged[cell.id] = damaged
 
 
@@ -59,11 +57,8 @@ class Sweep:
     """One sweep of one output folder."""
 
     out: Path
-    """The output folder. Nothing may write there any more."""
     names: Mapping[str, int]
-    """The names that files in it may have, and their most bytes."""
     run: Path
-    """The run's folder."""
     refused: dict[Path, Damaged] = field(default_factory=dict)
     """New path and reason of everything that was set aside, by the path that it had."""
     _aside: Path | None = None
@@ -79,7 +74,6 @@ class Sweep:
             return self._note(f"more than {MOST_REFUSED}")
 
     def _sweep_entries(self) -> bool:
-        """False if there are too many entries to look at each."""
         most = MOST_REFUSED + 4 * len(self.names)
         with os.scandir(self.out) as listing:
             entries = [entry.name for entry in islice(listing, most + 1)]
@@ -159,7 +153,6 @@ class Sweep:
 
 
 def _shown(name: str) -> str:
-    """A name without what would steer a terminal."""
     return repr(name if len(name) <= _LETTERS else f"{name[:_LETTERS]}…")
 
 

@@ -1,14 +1,11 @@
-"""Explanations of the words on the screen: found, and printed."""
+"""Explanations of the words on the screen."""
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.results.table import wrapping
-from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.tables import print_lines
 from runner.contract.errors import UsageError, suggest
 
 
@@ -19,7 +16,6 @@ class Word:
     name: str
     lines: tuple[str, ...]
     others: Sequence[str] = ()
-    """Other names of the same."""
 
 
 WORDS_FILE = Path(__file__).with_name("words.toml")
@@ -37,7 +33,8 @@ def find_word(text: str) -> Word:
     Raises:
         UsageError: there is none.
     """
-    known = _names()
+    known = {other.casefold(): word for word in WORDS for other in word.others}
+    known |= {word.name.casefold(): word for word in WORDS}
     wanted = " ".join(text.casefold().replace("_", " ").split())
     if match := _NUMBER.fullmatch(wanted):
         wanted = _EXAMPLES[match[1]]
@@ -48,28 +45,3 @@ def find_word(text: str) -> Word:
         f"no word {text!r} is explained{suggest(wanted, known)}",
         hint="`orchestrator explain` lists the words",
     )
-
-
-def _names() -> Mapping[str, Word]:
-    names = {other.casefold(): word for word in WORDS for other in word.others}
-    return names | {word.name.casefold(): word for word in WORDS}
-
-
-def print_word(word: Word, *, as_json: bool) -> None:
-    """Print one word with its three lines."""
-    if as_json:
-        print_json({"word": word.name, "lines": word.lines, "others": word.others})
-        return
-    print_line(word.name)
-    for line in word.lines:
-        print_line(f"  {line}")
-
-
-def print_words(*, as_json: bool) -> None:
-    """Print all words, each with the first of its lines."""
-    if as_json:
-        print_json({word.name: word.lines for word in WORDS})
-        return
-    print_lines(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
-    print_line()
-    print_line("`orchestrator explain WORD` says more.")

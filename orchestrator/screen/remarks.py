@@ -1,6 +1,6 @@
 """Remarks about cells in lines: alike ones together, and each remedy below what it is for."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.contract.reasons import Facts
@@ -26,7 +26,6 @@ def kind_of(code: str | None, facts: Facts | None) -> Hashable:
 
 
 def _is_number(fact: str) -> bool:
-    """True if the fact is a number alone."""
     try:
         float(fact)
     except ValueError:
@@ -35,36 +34,29 @@ def _is_number(fact: str) -> bool:
 
 
 def remark_lines(remarks: Sequence[Remark], total: int, noun: str = "cells") -> Iterator[str]:
-    """Lines of remarks, alike ones in one, and each remedy below all that it is for.
-
-    Args:
-        remarks: the remarks.
-        total: cells that there are.
-        noun: the word for what is counted.
-    """
-    by_remedy: dict[str | None, list[Remark]] = {}
-    for remark in remarks:
-        by_remedy.setdefault(remark.remedy, []).append(remark)
-    for remedy, group in by_remedy.items():
-        yield from _alike(group, total, noun)
+    """Lines of remarks on `total` cells, alike ones in one, each remedy below all it is for."""
+    for remedy, group in _groups(remarks, lambda remark: remark.remedy):
+        for _, alike in _groups(group, lambda remark: remark.kind):
+            yield _line(alike, total, noun)
         if remedy:
             yield f"{_REMEDY}{remedy}"
 
 
-def _alike(remarks: Sequence[Remark], total: int, noun: str) -> Iterator[str]:
-    """One line per remark, with its cell or with how many cells it holds for.
-
-    Remarks of one kind are one line, with the facts of the first.
-    """
+def _groups(
+    remarks: Iterable[Remark], key: Callable[[Remark], Hashable]
+) -> Iterable[tuple[Hashable, list[Remark]]]:
     groups: dict[Hashable, list[Remark]] = {}
     for remark in remarks:
-        groups.setdefault(remark.kind, []).append(remark)
-    for alike in groups.values():
-        first = alike[0]
-        cells = len({remark.cell for remark in alike} - {None}) or len(alike)
-        if cells == 1 and first.cell:
-            yield f"{first.cell}: {first.text}"
-            continue
-        same = first.cell is None or len({remark.text for remark in alike}) == 1
-        such_as = "" if same else f", such as {first.cell}"
-        yield f"{cells:,} of {total:,} {noun}{such_as}: {first.text}"
+        groups.setdefault(key(remark), []).append(remark)
+    return groups.items()
+
+
+def _line(alike: Sequence[Remark], total: int, noun: str) -> str:
+    """The first of alike remarks, with its cell or with how many cells it holds for."""
+    first = alike[0]
+    cells = len({remark.cell for remark in alike} - {None}) or len(alike)
+    if cells == 1 and first.cell:
+        return f"{first.cell}: {first.text}"
+    same = first.cell is None or len({remark.text for remark in alike}) == 1
+    such_as = "" if same else f", such as {first.cell}"
+    return f"{cells:,} of {total:,} {noun}{such_as}: {first.text}"

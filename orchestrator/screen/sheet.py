@@ -3,15 +3,17 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from analysis.results.table import RowFacts, Table
+from analysis.results.table import Field, RowFacts, Table
 from orchestrator.screen.lines import print_content, print_line
-from orchestrator.screen.tables import print_table
+from orchestrator.screen.tables import cell_text, print_table
 from orchestrator.system.files import is_stdout, output_file, require_free
+from orchestrator.system.text import escape_control_line
 from runner.contract.errors import UsageError
 
 ON_SCREEN = "table"
@@ -24,6 +26,9 @@ SHEET_SUFFIXES: Mapping[str, str] = {
 }
 """The format that a file's name asks for."""
 SHEET_FORMATS = (ON_SCREEN, "markdown", "csv", "json", "html")
+_SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
+"""Markup of Markdown; an underscore inside a word is none."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,6 @@ class Sheet:
     title: str
     tables: Sequence[Table]
     notes: Sequence[str]
-    """Sentences below all tables."""
     data: object
     """The answer as JSON has it."""
     rows: Sequence[RowFacts] = ()
@@ -41,7 +45,6 @@ class Sheet:
 
 
 def print_sheet(sheet: Sheet, *, wide: bool = False) -> None:
-    """Print it on the terminal."""
     for number, table in enumerate(sheet.tables):
         if number:
             print_line("")
@@ -108,13 +111,18 @@ def sheet_format(
         )
     if form or not to_file or output is None:
         return form or ON_SCREEN
-    named = suffixes.get(output.suffix.lower())
-    if named is None:
+    return named_format(output, suffixes)
+
+
+def named_format(output: Path, suffixes: Mapping[str, str]) -> str:
+    """The format that the file's name says; it is refused if it says none."""
+    form = suffixes.get(output.suffix.lower())
+    if form is None:
         raise UsageError(
             f"--output {output}: its name says no format",
             hint=f"names end with {', '.join(suffixes)}; or add `--format`",
         )
-    return named
+    return form
 
 
 def json_bytes(data: object) -> bytes:
@@ -123,10 +131,6 @@ def json_bytes(data: object) -> bytes:
 
     text = json.dumps(data, indent=2, default=to_jsonable_python, ensure_ascii=False)
     return f"{text}\n".encode(errors="backslashreplace")
-
-
-def _json(sheet: Sheet) -> bytes:
-    return json_bytes(sheet.data)
 
 
 def _csv(sheet: Sheet) -> bytes:
@@ -157,8 +161,6 @@ def _values(row: RowFacts, names: Sequence[str]) -> list[object]:
 
 
 def _markdown(sheet: Sheet) -> bytes:
-    from orchestrator.screen.markdown import markdown_table, markdown_text
-
     parts = [f"## {markdown_text(sheet.title)}\n"] if sheet.title else []
     for table in sheet.tables:
         parts += [f"**{markdown_text(table.title)}**\n"] if table.title else []
@@ -167,30 +169,60 @@ def _markdown(sheet: Sheet) -> bytes:
     return "\n".join(parts).encode()
 
 
+def markdown_text(text: str) -> str:
+    """A text as GitHub's Markdown shows it, with its markup escaped."""
+    lines = (escape_control_line(line) for line in _LINE_BREAK.split(text))
+    return "<br>".join(_SPECIAL.sub(r"\\\g<0>", line.replace("&", "&amp;")) for line in lines)
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def markdown_table(table: Table) -> str:
+    """The rows under the headings that people see."""
+    fields = table.columns
+    rows = [markdown_row(markdown_text(field.title) for field in fields)]
+    rows.append(markdown_row("---:" if field.stands_right else "---" for field in fields))
+    rows += (markdown_row(_markdown_cell(field, row) for field in fields) for row in table.rows)
+    return "".join(rows)
+
+
+def _markdown_cell(field: Field, row: RowFacts) -> str:
+    """A value, in which code can hold no bar."""
+    text = cell_text(field, row)
+    is_prose = field.kind == "prose" and "|" not in text
+    return markdown_prose(text) if is_prose else markdown_text(text)
+
+
+def markdown_prose(text: str) -> str:
+    """A sentence as Markdown shows it, with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a sign without its fellow
+        return markdown_text(text)
+    return "".join(
+        f"`{escape_control_line(part)}`" if number % 2 and part else markdown_text(part)
+        for number, part in enumerate(parts)
+    )
+
+
 def _html(sheet: Sheet) -> bytes:
     from orchestrator.screen.pages.markup import element
-    from orchestrator.screen.pages.page import Page, PageSection
-    from orchestrator.screen.pages.table import table_html
+    from orchestrator.screen.pages.page import Page, PageSection, table_html
 
-    sections = [
-        PageSection(
-            f"part-{number}",
-            table.title,
-            [
-                table_html(table, table.title or sheet.title),
-                *(element("p", note) for note in table.notes),
-            ],
-        )
-        for number, table in enumerate(sheet.tables, start=1)
-    ]
-    notes = PageSection("notes", "", [element("p", note) for note in sheet.notes])
-    page = Page(sheet.title, [], [*sections, notes], "Made by AccelMatrix.")
+    sections = []
+    for number, table in enumerate(sheet.tables, start=1):
+        shown = table_html(table, table.title or sheet.title)
+        notes = (element("p", note) for note in table.notes)
+        sections.append(PageSection(f"part-{number}", table.title, [shown, *notes]))
+    last = PageSection("notes", "", [element("p", note) for note in sheet.notes])
+    page = Page(sheet.title, [], [*sections, last], "Made by AccelMatrix.")
     return page.html().encode()
 
 
 _WRITERS: Mapping[str, Callable[[Sheet], bytes]] = {
     "markdown": _markdown,
     "csv": _csv,
-    "json": _json,
+    "json": lambda sheet: json_bytes(sheet.data),
     "html": _html,
 }

@@ -1,22 +1,28 @@
 """The output of a command whose answer is a sheet: which format, which file, which chart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from analysis.charts.chart import Chart
+from analysis.charts.drawing import chart_page, png_of, svg_of
 from orchestrator.screen.sheet import Sheet, require_output, sheet_format, show_sheet
+from orchestrator.system.files import output_file, require_free, require_no_stream
 from orchestrator.system.options import Force, Json, Output, Wide, asked_format, choice
-
-if TYPE_CHECKING:
-    from analysis.charts.chart import Chart
+from runner.contract.errors import UsageError
 
 ChartFile = Annotated[
     Path | None, typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html.")
 ]
 _Format = Literal["table", "markdown", "csv", "json", "html"]
+_DRAWINGS: Mapping[str, Callable[[Chart], bytes]] = {
+    ".png": png_of,
+    ".svg": svg_of,
+    ".html": chart_page,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,54 +46,57 @@ class SheetOutput:
 
     @property
     def format(self) -> str:
-        """The format that comes out: the one asked for, or that of the file's name, or a table.
-
-        Raises:
-            UsageError: the file's name says none.
-        """
+        """The format that comes out: the one asked for, or that of the file's name, or a table."""
         return sheet_format(self.form, self.output)
 
     def require(self, database: Path) -> None:
-        """Refuse files that cannot be written, before any work is done for them.
-
-        Raises:
-            UsageError: a file exists, is the database or has a name that says no format.
-        """
+        """Refuse files that cannot be written, before any work is done for them."""
         require_output(self.form, self.output, force=self.force, database=database)
         if self.chart is not None:
-            from orchestrator.screen.chart_files import require_chart
-
             require_chart("--chart", self.chart, force=self.force, database=database)
 
     def show(self, sheet: Sheet) -> None:
-        """Print the sheet, or write it into the file.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
         show_sheet(sheet, self.form, self.output, wide=self.wide)
 
-    def draw(self, chart: Callable[[], "Chart | None"]) -> None:
-        """Draw what was asked for; the chart is made only then.
-
-        Raises:
-            UsageError: the format needs an extra that is missing.
-            StoreError: the file cannot be written.
-        """
+    def draw(self, chart: Callable[[], Chart | None]) -> None:
+        """Draw what was asked for, as `draw_chart` does."""
         draw_chart(self.chart, chart)
 
 
-def draw_chart(path: Path | None, chart: Callable[[], "Chart | None"]) -> None:
-    """Draw into a file, if one was asked for and there is something to draw.
+def draw_chart(path: Path | None, chart: Callable[[], Chart | None]) -> None:
+    """Draw into a file as `save_chart` does, if one was asked for and there is what to draw."""
+    drawn = None if path is None else chart()
+    if path is not None and drawn is not None:
+        save_chart(drawn, path)
+
+
+def save_chart(chart: Chart, path: Path) -> None:
+    """Write a chart into a file, whole or not at all, in the format of the file's name.
 
     Raises:
-        UsageError: the format needs an extra that is missing.
+        UsageError: the name says no format, or the format needs an extra that is missing.
         StoreError: the file cannot be written.
     """
-    if path is None:
-        return
-    from orchestrator.screen.chart_files import save_chart
+    content = _drawing("a chart", path)(chart)
+    with output_file(path) as file:
+        file.write(content)
 
-    drawn = chart()
-    if drawn is not None:
-        save_chart(drawn, path)
+
+def require_chart(option: str, path: Path, *, force: bool, database: Path) -> None:
+    """Refuse a chart that cannot be written, before any work is done for it.
+
+    Raises:
+        UsageError: the name says no format, the file exists, or is a stream.
+    """
+    _drawing(option, path)
+    require_no_stream(option, path)
+    require_free(option, path, force=force, database=database)
+
+
+def _drawing(option: str, path: Path) -> Callable[[Chart], bytes]:
+    if path.suffix.lower() not in _DRAWINGS:
+        raise UsageError(
+            f"{option} {path}: its name says no format of charts",
+            hint=f"names of charts end with {', '.join(_DRAWINGS)}",
+        )
+    return _DRAWINGS[path.suffix.lower()]

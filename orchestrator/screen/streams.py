@@ -48,13 +48,11 @@ class LossyStream:
         return cast("TextIO", cls(stream))
 
     def write(self, text: str) -> int:
-        """Write the text, or lose it."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what is held back, or lose it."""
         with suppress(OSError):
             self._stream.flush()
 

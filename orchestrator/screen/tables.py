@@ -1,9 +1,12 @@
-"""Rows as a table that fits the terminal, or whole and plain in a pipe."""
+"""Rows as a table that fits the terminal, or whole in a pipe; the course of numbers in a cell."""
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import TextIO
 
 from analysis.results.table import Field, Table, is_number, table_of
 from orchestrator.screen.lines import print_data, print_line
@@ -16,6 +19,11 @@ _LEAST_WRAPPED = 20
 
 _MOST_NAMED = 6
 """Columns that are named where they are left out; more are counted alone."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_PLAIN = "_.-~=+*#"
+"""The same levels in ASCII."""
+MOST_LETTERS = 24
+"""Letters of a course."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,6 @@ class _Grid:
     rows: Sequence[Sequence[str]]
     right: Sequence[bool]
     widths: Sequence[int]
-    """The width of each column with no text broken."""
 
 
 def print_lines(
@@ -63,7 +70,8 @@ def print_table(table: Table, *, wide: bool = False, beyond: int = 0) -> None:
         _print_records(grid, width)
         _print_left_out([], beyond)
         return
-    _print_rows(grid, widths, bold=_takes_style())
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    _print_rows(grid, widths, bold=not is_plain)
     absent = [heading for index, heading in enumerate(grid.headings) if index not in widths]
     _print_left_out(absent, beyond)
 
@@ -94,10 +102,6 @@ def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
         if not (wide or grid.columns[index].essential):
             choices.append([other for other in choices[-1] if other != index])
     return [choice for choice in choices if choice]
-
-
-def _takes_style() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _fits(widths: Mapping[int, int], width: int) -> bool:
@@ -153,7 +157,6 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _print_records(grid: _Grid, width: int) -> None:
-    """One column a line, each row under its number."""
     margin = max(map(cell_width, grid.headings))
     room = max(width - margin - 2 * len(_GAP), _LEAST_WRAPPED)
     for number, row in enumerate(grid.rows, start=1):
@@ -182,3 +185,27 @@ def _print_left_out(headings: Sequence[str], beyond: int) -> None:
         named = not beyond and count <= _MOST_NAMED
         names = f": {', '.join(headings)}" if named else ""
         print_line(f"{count} {plural(count, 'column')} left out{names} (--wide)")
+
+
+def sparkline(values: Sequence[float], *, blocks: bool, width: int = MOST_LETTERS) -> str:
+    """The values as letters from the least to the greatest, means of neighbours where many."""
+    if not values:
+        return ""
+    letters = _BLOCKS if blocks else _PLAIN
+    if len(values) > width:
+        edges = [round(number * len(values) / width) for number in range(width + 1)]
+        values = [fmean(values[start:end]) for start, end in pairwise(edges)]
+    low, high = min(values), max(values)
+    if high <= low:
+        return letters[len(letters) // 2 - 1] * len(values)
+    step = (high - low) / len(letters)
+    return "".join(letters[min(int((value - low) / step), len(letters) - 1)] for value in values)
+
+
+def has_blocks(stream: TextIO) -> bool:
+    """True if a terminal can show block letters; pipes and plain encodings get ASCII."""
+    try:
+        _BLOCKS.encode(stream.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return stream.isatty()

@@ -1,17 +1,19 @@
 """Everything that the page for one's own device may fetch, by address; there is nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from orchestrator.screen import pages
-from orchestrator.server.page_graph import PAGE_BACKENDS, PageGraph, PageInput
 from runner import __version__
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
-from runner.contract.web.pages import (
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
+from runner.contract.errors import UsageError, how_to_install
+from runner.contract.graph import Graph
+from runner.contract.models import TensorSpec
+from runner.contract.web import (
     BUNDLES,
     RUNTIME_FOLDER,
     SCRIPTS_FOLDER,
@@ -19,11 +21,33 @@ from runner.contract.web.pages import (
     web_session_options,
 )
 
+PAGE_BACKENDS: tuple[Backend, ...] = tuple(BUNDLES)
+
+
+@dataclass(frozen=True)
+class PageInput:
+    """One input of a query, which the page draws itself."""
+
+    spec: TensorSpec
+    type: str
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PageGraph:
+    """A graph with everything that a page needs to execute it at one shape."""
+
+    cell: Cell
+    """Model, precision and sizes; its backend is one of several."""
+    backends: tuple[Backend, ...]
+    graph: Graph
+    folder: Path
+    inputs: tuple[PageInput, ...]
+
+
 PAGE_FOLDER = Path(__file__).with_name("page")
 REPORT_STYLE = Path(str(pages.__file__)).with_name("page.css")
-"""The style of reports, which the page has too."""
 _SHARED_SCRIPTS = ("arrays.mjs", "devices.mjs", "queries.mjs", "sessions.mjs")
-"""Scripts of the runner's page that this one uses too."""
 _CHOICES = "choices.json"
 _SIZES = ("batch_size", "sequence_length", "image_size", "audio_seconds")
 
@@ -37,25 +61,30 @@ class ServedContent:
 
     @property
     def length(self) -> int:
-        """Its size, bytes."""
         return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
 
 
 def page_content(
     graphs: Sequence[PageGraph], runtime: Path = RUNTIME_FOLDER
 ) -> Mapping[str, ServedContent]:
-    """The page, its scripts, the runtime and the graphs' files, by address.
-
-    Raises:
-        UsageError: the runtime is not installed here.
-    """
     if not runtime.is_dir():
         raise UsageError(
             f"the page needs ONNX Runtime Web, which is not in {runtime}",
             hint=f"{how_to_install('browser')} installs it",
         )
-    addresses = {path: f"graphs/{number}" for number, path in enumerate(_graph_files(graphs))}
-    choices = json.dumps(_choices(graphs, addresses)).encode()
+    graph_files = dict.fromkeys(
+        file
+        for graph in graphs
+        for part in graph.graph.parts.values()
+        for file in part.files(graph.folder)
+    )
+    addresses = {path: f"graphs/{number}" for number, path in enumerate(graph_files)}
+    choices = {
+        "version": __version__,
+        "bundles": dict(BUNDLES),
+        "sessions": {backend: web_session_options(backend) for backend in PAGE_BACKENDS},
+        "graphs": [_graph(graph, addresses) for graph in graphs],
+    }
     files = {
         "": PAGE_FOLDER / "index.html",
         "report.css": REPORT_STYLE,
@@ -65,27 +94,8 @@ def page_content(
         **{address: path for path, address in addresses.items()},
     }
     return {
-        _CHOICES: ServedContent("application/json", choices),
+        _CHOICES: ServedContent("application/json", json.dumps(choices).encode()),
         **{address: ServedContent(content_type(path), path) for address, path in files.items()},
-    }
-
-
-def _graph_files(graphs: Sequence[PageGraph]) -> Iterator[Path]:
-    files = (
-        file
-        for graph in graphs
-        for part in graph.graph.parts.values()
-        for file in part.files(graph.folder)
-    )
-    return iter(dict.fromkeys(files))
-
-
-def _choices(graphs: Sequence[PageGraph], addresses: Mapping[Path, str]) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "bundles": dict(BUNDLES),
-        "sessions": {backend: web_session_options(backend) for backend in PAGE_BACKENDS},
-        "graphs": [_graph(graph, addresses) for graph in graphs],
     }
 
 
@@ -100,30 +110,21 @@ def _graph(graph: PageGraph, addresses: Mapping[Path, str]) -> dict[str, Any]:
         "bytes": sum(part.size_bytes for part in graph.graph.parts.values()),
         "parameters": graph.graph.parameters,
         "parts": [
-            _part(str(name), part.files(graph.folder), addresses)
+            {
+                "name": str(name),
+                "url": addresses[file],
+                "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
+            }
             for name, part in graph.graph.parts.items()
+            for file, *weights in [part.files(graph.folder)]
         ],
-        "inputs": [_input(tensor) for tensor in graph.inputs],
-    }
-
-
-def _part(name: str, files: Sequence[Path], addresses: Mapping[Path, str]) -> dict[str, Any]:
-    file, *weights = files
-    return {
-        "name": name,
-        "url": addresses[file],
-        "weights": [{"path": path.name, "url": addresses[path]} for path in weights],
-    }
-
-
-def _input(tensor: PageInput) -> dict[str, Any]:
-    spec = tensor.spec
-    return {
-        "name": spec.name,
-        "kind": spec.kind,
-        "type": tensor.type,
-        "dims": tensor.dims,
-        "low": spec.low,
-        "high": spec.high,
-        "last": spec.last,
+        "inputs": [
+            {
+                **{name: getattr(tensor.spec, name) for name in ("name", "kind")},
+                "type": tensor.type,
+                "dims": tensor.dims,
+                **{name: getattr(tensor.spec, name) for name in ("low", "high", "last")},
+            }
+            for tensor in graph.inputs
+        ],
     }

@@ -4,24 +4,66 @@ On loopback it speaks HTTP, which browsers take as secure there; elsewhere TLS, 
 give a page neither WebGPU nor threads.
 """
 
+import hashlib
 import ipaddress
 import re
 import secrets
 import shutil
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import AF_INET6, gaierror
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from orchestrator.server.certificate import Certificate, new_certificate
 from orchestrator.server.content import ServedContent
 from runner.contract.errors import UsageError
-from runner.contract.web.pages import ISOLATION
+from runner.contract.web import ISOLATION
+
+_DAYS = 7
+_OPENSSL_S = 30
+_WITHOUT = "`--host 127.0.0.1` needs no certificate, for a browser on this machine"
+
+
+@contextmanager
+def new_certificate(host: str) -> Iterator[tuple[ssl.SSLContext, str]]:
+    """A certificate, and its SHA-256 as browsers show it; its key is removed in the end."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise UsageError(f"--host {host} needs openssl, which is not installed here", hint=_WITHOUT)
+    with TemporaryDirectory(prefix="accelmatrix-") as folder:
+        key, file = Path(folder, "key.pem"), Path(folder, "certificate.pem")
+        try:
+            subject = f"IP:{ipaddress.ip_address(host)}"
+        except ValueError:
+            subject = f"DNS:{host}"
+        command = [
+            *(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt"),
+            *("ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days", str(_DAYS)),
+            *("-subj", "/CN=AccelMatrix", "-addext", f"subjectAltName={subject}"),
+            *("-addext", "extendedKeyUsage=serverAuth", "-keyout", str(key), "-out", str(file)),
+        ]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=_OPENSSL_S)
+        except (OSError, subprocess.SubprocessError) as error:
+            reason = str(error)
+            if isinstance(error, subprocess.CalledProcessError):
+                lines = error.stderr.decode(errors="replace").strip().splitlines()
+                reason = lines[-1] if lines else "no reason given"
+            message = f"--host {host}: openssl makes no certificate: {reason}"
+            raise UsageError(message, hint=_WITHOUT) from error
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(file, key)
+        certificate = ssl.PEM_cert_to_DER_cert(file.read_text("ascii"))
+        yield context, hashlib.sha256(certificate).digest().hex(":").upper()
+
 
 LOOPBACK = "127.0.0.1"
 _TIMEOUT_S = 60
@@ -46,7 +88,6 @@ class Serving:
     """A server at work."""
 
     url: str
-    """The page's address, with the token."""
     fingerprint: str | None
     """SHA-256 of its certificate; None without TLS."""
 
@@ -55,28 +96,21 @@ class Serving:
 def serving(
     content: Mapping[str, ServedContent], host: str = LOOPBACK, port: int = 0
 ) -> Iterator[Serving]:
-    """Serve that content until the context ends.
-
-    Args:
-        content: what is served, by address.
-        host: the address or name of this machine on which it is served.
-        port: its port; 0 takes a free one.
+    """Serve that content, by address, until the context ends; port 0 takes a free one.
 
     Raises:
         UsageError: it is no address of this machine, the port is taken, or there is no openssl.
     """
     loopback = _is_loopback(host)
     with nullcontext() if loopback else new_certificate(host) as certificate:
-        token = secrets.token_urlsafe(16)
-        server = _listen(host, port, token, content, certificate)
+        context, fingerprint = certificate or (None, None)
+        server = _listen(host, port, content, context)
         thread = threading.Thread(target=server.serve_forever, args=(_POLL_S,), daemon=True)
         thread.start()
         scheme, name = ("http" if loopback else "https"), f"[{host}]" if ":" in host else host
         try:
-            yield Serving(
-                f"{scheme}://{name}:{server.server_port}/{token}/",
-                certificate.fingerprint if certificate else None,
-            )
+            url = f"{scheme}://{name}:{server.server_port}/{server.token}/"
+            yield Serving(url, fingerprint)
         finally:
             server.shutdown()
             server.server_close()
@@ -84,7 +118,6 @@ def serving(
 
 
 def _is_loopback(host: str) -> bool:
-    """True for an address that this machine alone reaches."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -97,11 +130,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(
-    host: str,
-    port: int,
-    token: str,
-    content: Mapping[str, ServedContent],
-    certificate: Certificate | None,
+    host: str, port: int, content: Mapping[str, ServedContent], context: ssl.SSLContext | None
 ) -> "_Server":
     kind = _Server6 if ":" in host else _Server
     try:
@@ -109,9 +138,9 @@ def _listen(
     except (OSError, OverflowError, gaierror) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--host {host} --port {port}: {reason}", hint=_EXAMPLE) from error
-    server.token, server.content = token, content
-    if certificate is not None:
-        server.socket = certificate.context.wrap_socket(
+    server.token, server.content = secrets.token_urlsafe(16), content
+    if context is not None:
+        server.socket = context.wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
     return server
@@ -136,7 +165,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """Send a file of the list."""
         status, content = self._wanted()
         self._begin(status, content)
         if isinstance(content.source, bytes):
@@ -146,11 +174,9 @@ class _Handler(BaseHTTPRequestHandler):
             shutil.copyfileobj(file, self.wfile, 1 << 20)
 
     def do_HEAD(self) -> None:
-        """Send its headers alone."""
         self._begin(*self._wanted())
 
     def handle(self) -> None:
-        """Answer requests until the browser goes away."""
         with suppress(ssl.SSLError, ConnectionError, TimeoutError):
             super().handle()
 
@@ -174,5 +200,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def version_string(self) -> str:
-        """The program's name, without versions."""
         return "AccelMatrix"

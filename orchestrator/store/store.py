@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from duckdb import DuckDBPyConnection
 
-from analysis.results.changes import Neighbour
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour
 from orchestrator.store.database.connect import (
     WAIT_S,
     connect,

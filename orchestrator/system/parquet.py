@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from orchestrator.system.memory import limited_growth
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, TABLE_BYTES, open_plain, read_plain
-from runner.contract.variables import python_environment
+from runner.contract.files import STREAM_BYTES, TABLE_BYTES, open_plain, read_plain
+from runner.contract.processes import python_environment
 
 UNREADABLE = (
     *(DamagedFile, OSError, pa.ArrowException),

@@ -12,7 +12,7 @@ from orchestrator.system.plain_data import Location, dotted, parse_json
 from orchestrator.system.text import escape_control_line
 from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.errors import DamagedFile, MatrixError, closest, refuse_key
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain
 
 _MAX_BYTES = 1 << 20
 _ABSENT = object()

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analysis.predict.examples.example_rows import ExampleRows, example_rows
-from analysis.predict.examples.placements import PREDICTION_TARGETS
+from analysis.predict.examples.example_rows import example_rows
+from analysis.predict.examples.placements import PREDICTION_TARGETS, ExampleRows
 from analysis.predict.trials import PredictionTrial, cross_validated, joined, run_trial
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.store.store import Store

@@ -9,8 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from analysis.predict.examples.placements import Example, Placement
-from analysis.predict.predictor import TargetPredictor
-from analysis.predict.training import train_target
+from analysis.predict.predictor import TargetPredictor, train_target
 from performance.prediction.bars import Check
 from performance.prediction.timm import SEED, TARGET, TimmResults
 from performance.scratch import seconds

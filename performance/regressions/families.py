@@ -10,9 +10,8 @@ import numpy as np
 from analysis.regress.cases import Case, case_of
 from analysis.regress.judgements import case_p_values
 from analysis.regress.launches import LaunchedResult, PastResult
-from analysis.regress.pairing import looks_from, pairs_to_take
 from analysis.regress.steps import levels_of
-from analysis.regress.verdicts import RegressionVerdict, verdict_on
+from analysis.regress.verdicts import RegressionVerdict, looks_from, pairs_to_take, verdict_on
 from performance.regressions.noise import Floats, ReplicateNoise
 
 CHANGED_SHARE = 0.05

@@ -9,7 +9,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from analysis.regress.judgements import RegressionQuestion, judge
+from analysis.regress.cases import RegressionQuestion
+from analysis.regress.judgements import judge
 from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side

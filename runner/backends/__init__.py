@@ -17,18 +17,12 @@ RUNTIME_MODULES: Mapping[Runtime, str] = {
     "onnxruntime_web": "runner.backends.onnxruntime_web",
     "fake": "runner.backends.fake",
 }
-"""Modules with the two functions of `RuntimeModule`."""
 
 
 def load_runtime(runtime: Runtime) -> RuntimeModule:
-    """Import the runtime.
-
-    Raises:
-        Unavailable: its libraries are not installed here.
-    """
+    """Import the runtime; raises `Unavailable` where its libraries are not installed."""
     try:
         return cast("RuntimeModule", import_module(RUNTIME_MODULES[runtime]))
     except ModuleNotFoundError as error:
-        raise Unavailable(
-            reason("runtime_package_missing", runtime=runtime, package=error.name)
-        ) from error
+        facts = {"runtime": runtime, "package": error.name}
+        raise Unavailable(reason("runtime_package_missing", **facts)) from error

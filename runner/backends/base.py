@@ -22,11 +22,13 @@ FloatArray = npt.NDArray[np.float32]
 Stage = Literal["interpreter", "import", "instantiate", "weights"]
 """A stage of loading; the first two are those of a session whose runtime starts elsewhere."""
 FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "timeout", "failed"]
-
-
 Region = Literal["host", "device", "host_to_host"]
 """The region that a query's time spans: `device` has inputs and outputs on an accelerator,
 `host_to_host` both copies inside; on a `host` they are the same."""
+ProofEvidence = tuple[Proof, dict[str, str]]
+"""A proof, and the evidence behind it, by name."""
+MOST_SKIPPED = 24
+"""Steps until the loss' scale of fp16, which begins at 2^16, lets one pass: it falls by half."""
 
 
 class Query(Protocol):
@@ -34,7 +36,6 @@ class Query(Protocol):
 
     def __call__(self) -> object:
         """Execute, wait until the device has finished, return the outputs."""
-        ...
 
 
 Iteration = Callable[[], AbstractContextManager[Callable[[], object]]]
@@ -57,23 +58,10 @@ class Generator(Protocol):
     """One bound prompt, from which a forced number of tokens is generated greedily."""
 
     def __call__(self) -> Generated:
-        """Generate once, with a key-value cache."""
-        ...
+        """Generate once, with a key-value cache; the first token comes with its filling."""
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
-        """The logits before each of these tokens, as the same loop is made to take them.
-
-        Args:
-            tokens: shape [batch_size, steps], fed in place of the most likely ones.
-
-        Returns:
-            fp32 logits of each step, shape [batch_size, steps, vocabulary].
-        """
-        ...
-
-
-MOST_SKIPPED = 24
-"""Steps until the loss' scale of fp16, which begins at 2^16, lets one pass: it falls by half."""
+        """The logits before each of these tokens [batch, steps], which the same loop takes."""
 
 
 @dataclass(frozen=True)
@@ -108,35 +96,25 @@ class Trainer(Protocol):
 
     def step(self) -> TrainingStep:
         """Forward, loss, backward, optimizer; the device has finished when it returns."""
-        ...
 
     def unchanged(self) -> tuple[str, ...]:
         """The names of parameters with a gradient none of whose kept elements has changed."""
-        ...
 
     def untaught(self) -> tuple[str, ...]:
         """The names of parameters in whose layer each gradient was 0; weights change by decay."""
-        ...
 
     def changed_share(self) -> float:
         """The share of kept elements, of parameters that had a gradient, that one has changed."""
-        ...
 
     @property
     def scale(self) -> float | None:
         """The factor of the loss by which gradients stay within fp16; None without one."""
-        ...
 
     def rehearse(self) -> Rehearsal:
-        """Take a step as it is timed, with dropout off, and tell of it.
-
-        To be called in the place of timed steps, on a trainer that took none.
-        """
-        ...
+        """Take a step as it is timed, with dropout off, in the place of all timed steps."""
 
     def close(self) -> None:
         """Free gradients and the optimizer's state; the session answers queries again."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -167,7 +145,6 @@ class InPage(Protocol):
 
     def page_memory(self) -> PageMemory:
         """The page's memory, as hooks in it count it."""
-        ...
 
 
 class Session(Protocol):
@@ -176,105 +153,72 @@ class Session(Protocol):
     @property
     def device_name(self) -> str:
         """The physical device that was found."""
-        ...
 
     @property
     def parameters(self) -> int:
-        """Parameters of the loaded model."""
-        ...
+        """Parameters of the loaded model; shared ones count once."""
 
     @property
     def threads(self) -> int | None:
         """Threads that one operator may use; None if the runtime does not report it."""
-        ...
 
     @property
     def interop_threads(self) -> int | None:
         """Operators that may execute at once; None if the runtime does not report it."""
-        ...
 
     @property
     def libraries(self) -> Mapping[str, str]:
         """Versions of the libraries that take part."""
-        ...
 
     @property
     def columns(self) -> Mapping[str, object]:
         """Columns of a record; those that depend on the shape are of the cell bound last."""
-        ...
 
     @property
     def energy_device(self) -> EnergyDevice:
         """The facts that decide, beside backend and UUID, whose energy counts."""
-        ...
 
     @property
     def stages_ns(self) -> Mapping[Stage, int]:
         """Durations of the stages of loading, nanoseconds."""
-        ...
 
     @property
     def timed_region(self) -> str:
         """Description of the work between the two clock readings of a query."""
-        ...
 
     @property
     def clock_resolution_s(self) -> float | None:
         """Resolution of the clock of queries that are timed elsewhere; None if none is."""
-        ...
 
     @property
     def region(self) -> Region:
         """The region that a query's time spans."""
-        ...
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
         """Move the inputs to the device and return the query over them."""
-        ...
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
         """The same, with inputs and outputs in host memory, each copied in every call."""
-        ...
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """The generator of `cell.new_tokens` tokens after the prompt in the inputs.
-
-        Raises:
-            Unsupported: the runtime cannot generate with this model.
-        """
-        ...
+        """The generator of `cell.new_tokens` tokens after the prompt; or `Unsupported`."""
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """The trainer over inputs that hold `labels` too.
-
-        Raises:
-            Unsupported: the runtime cannot train this model.
-        """
-        ...
+        """The trainer over inputs that hold `labels` too; or `Unsupported`."""
 
     def empty(self) -> Query:
         """A query over a model that computes nothing, called as a real one is."""
-        ...
 
     def peak_kernels(self) -> PeakKernels | None:
         """Kernels that show the device's roofs; None where times say nothing of a device."""
-        ...
 
     def all_finite(self, outputs: object) -> bool:
-        """True if a query's outputs hold neither NaN nor infinity.
-
-        Raises:
-            Unsupported: there is nothing to check.
-        """
-        ...
+        """True if outputs hold neither NaN nor infinity; `Unsupported` if there are none."""
 
     def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
-        """A query's floating-point outputs by name, on the host, without caches."""
-        ...
+        """A query's floating-point outputs on the host, by dotted path, without caches."""
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         """Prove that the claimed device holds model, inputs and outputs; return the evidence too.
 
         Runs the query once, untimed. On an accelerator it also runs the iteration (the query, if
@@ -282,48 +226,28 @@ class Session(Protocol):
         by the iteration's; or `kernel_share_missing`, the reason why nothing tells of them. Where
         launches are seen, `launch_share` also counts the time in which the host launched kernels.
         """
-        ...
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Profile one untimed call; write `<stem>.trace.json` and `<stem>.operators.txt`.
-
-        Raises:
-            Unsupported: the runtime has no profiler.
-        """
-        ...
+        """Profile one untimed call into `<stem>.trace.json` and `<stem>.operators.txt`."""
 
     def trim(self) -> None:
-        """Free memory that is kept for earlier queries, none of which is called again.
-
-        Called between cells, so that one's peak holds nothing of another's.
-        """
-        ...
+        """Free memory kept for earlier queries, between cells: none is called again."""
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """The accelerator's memory; None on devices that use the host's. `reset` begins a peak."""
-        ...
 
     def close(self) -> None:
         """Free the model and everything else that the session holds."""
-        ...
 
 
 class RuntimeModule(Protocol):
     """A package or module of `RUNTIME_MODULES`. Importing it imports the runtime's libraries."""
 
     def open_session(self, job: Job, threads: int, graphs: Path | None = None) -> Session:
-        """Build the job's model, fill its weights, move it to the device.
-
-        Runtimes that execute prepared graphs read `job.graph` among `graphs`.
-
-        Raises:
-            Unsupported, Unavailable
-        """
-        ...
+        """Load the model, or `job.graph` among `graphs`; or `Unsupported`, `Unavailable`."""
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """True if the error is this runtime's way to say that memory ran out."""
-        ...
 
 
 def failure_kind(error: BaseException, runtime: RuntimeModule | None) -> FailureKind:

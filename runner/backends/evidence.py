@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -11,32 +11,37 @@ import psutil
 
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.outputs import OPERATORS_SUFFIX, TRACE_SUFFIX
+from runner.contract.rounds import OPERATORS_SUFFIX, TRACE_SUFFIX
 from runner.measure.clock import monotonic, seconds
 from runner.measure.environment import memory_budget_bytes, read_environment
 
 _Outputs = TypeVar("_Outputs")
+LEAST_KERNEL_SHARE = 0.2
+"""Share of an iteration in which kernels must run, or be launched, or the host did most of it."""
+OPERATOR_CATEGORY = "Node"
+"""The category of events that stand for operators."""
+COPIES = ("Memcpy", "Memset")
+"""Beginnings of the names of what a GPU does beside kernels."""
+
+TraceEvent = dict[str, Any]
+"""An event of Chrome's trace format; times in microseconds."""
 
 
 @dataclass(frozen=True)
 class Observation(Generic[_Outputs]):
-    """The outcome of one call."""
+    """The outcome of one call: outputs, or the error that it raised."""
 
     outputs: _Outputs | None
-    """None if it raised."""
     error: str | None
-    """The error that it raised; None if it returned."""
     wall_s: float
     cpu_time_s: float
 
     @property
     def times(self) -> dict[str, str]:
-        """Wall and CPU time, as evidence."""
         return {"wall_s": f"{self.wall_s:.6f}", "cpu_time_s": f"{self.cpu_time_s:.6f}"}
 
     @property
     def failure(self) -> dict[str, str]:
-        """The error, as evidence; empty if the call returned."""
         return {} if self.error is None else {"error": self.error}
 
 
@@ -52,10 +57,6 @@ def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
     return Observation(outputs, error, seconds(wall), seconds(cpu))
 
 
-LEAST_KERNEL_SHARE = 0.2
-"""Share of an iteration in which kernels must run, or be launched, or the host did most of it."""
-
-
 @dataclass(frozen=True)
 class Kernels:
     """Kernels of one iteration."""
@@ -65,25 +66,21 @@ class Kernels:
     wall_s: float
     """Time of an iteration without the profiler, which slows the host and hardly a kernel."""
     error: str | None = None
-    """The error that the iteration raised."""
     launch_share: float | None = None
     """Share of an iteration under the profiler in which the device executed a kernel or an operator
     of the host launched one; None where launches are not seen."""
 
     @property
     def share(self) -> float:
-        """Share of the iteration in which the device worked."""
         return min(1.0, self.time_s / self.wall_s) if self.wall_s else 0.0
 
     @property
     def suffice(self) -> bool:
-        """True if the device did a good part of the work."""
         share = max(self.share, self.launch_share or 0)
         return self.error is None and self.time_s > 0 and share >= LEAST_KERNEL_SHARE
 
     @property
     def evidence(self) -> dict[str, str]:
-        """Time and share, as evidence; the error, if there was one."""
         failure = {} if self.error is None else {"iteration_error": self.error}
         shares = {"kernel_share": self.share, "launch_share": self.launch_share}
         known = {name: f"{share:.3f}" for name, share in shares.items() if share is not None}
@@ -92,32 +89,25 @@ class Kernels:
 
 @dataclass(frozen=True)
 class UnseenKernels:
-    """Kernels of which no profiler tells."""
+    """Kernels of which no profiler tells, which decides nothing."""
 
     reason: str
-    """The reason."""
     suffice = True
-    """They decide nothing."""
 
     @property
     def evidence(self) -> dict[str, str]:
-        """The reason, as evidence."""
         return {"kernel_share_missing": self.reason}
 
 
 SeenKernels = Kernels | UnseenKernels
-_LOAD = 2
-"""Times the weights that loading them takes: the file's, and those laid out for the kernels."""
 
 
 def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) -> SeenKernels:
-    """Look at kernels by a profiler that loads the model once more, where there is room for that.
-
-    Nothing is known where it cannot be loaded: the numbers are measured already, and stand.
-    """
+    """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
     used_bytes = psutil.Process().memory_info().rss
     budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
-    if used_bytes + _LOAD * weights_bytes > budget_bytes:
+    # Loading takes the weights twice: the file's, and those laid out for the kernels.
+    if used_bytes + 2 * weights_bytes > budget_bytes:
         return UnseenKernels("no profile: the memory has no room for the model once more")
     try:
         return look()
@@ -139,30 +129,19 @@ def join_distinct(words: Iterable[str]) -> str:
     return "+".join(sorted(set(words))) or "none"
 
 
-OPERATOR_CATEGORY = "Node"
-"""The category of events that stand for operators."""
-COPIES = ("Memcpy", "Memset")
-"""Beginnings of the names of what a GPU does beside kernels."""
-_HEAVIEST = 30
-
-TraceEvent = dict[str, Any]
-"""An event of Chrome's trace format; times in microseconds."""
+def format_counts(counts: Mapping[str, int]) -> str:
+    """The counts in order of names: `MatMul 2, Relu 1`, or `none`."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
-    """Write the events and the table."""
+    """Write the events, and a table of the heaviest operators by name and their argument `by`."""
     text = json.dumps({"traceEvents": events})
     save_text(stem.with_name(f"{stem.name}{TRACE_SUFFIX}"), text)
-    save_text(stem.with_name(f"{stem.name}{OPERATORS_SUFFIX}"), operator_table(events, by))
+    save_text(stem.with_name(f"{stem.name}{OPERATORS_SUFFIX}"), _operator_table(events, by))
 
 
-def operator_table(events: Iterable[TraceEvent], by: str) -> str:
-    """A table of the operators that took longest, by the kernels' own durations.
-
-    Args:
-        events: those of category `Node` count; their arguments name the operator.
-        by: a further argument by which operators are told apart, e.g. `provider`.
-    """
+def _operator_table(events: Iterable[TraceEvent], by: str) -> str:
     durations_by_operator: dict[tuple[str, str], list[float]] = {}
     for event in events:
         if event["cat"] == OPERATOR_CATEGORY:
@@ -170,7 +149,7 @@ def operator_table(events: Iterable[TraceEvent], by: str) -> str:
             key = (about["op_name"], about.get(by, ""))
             durations_by_operator.setdefault(key, []).append(event["dur"])
     total = sum(sum(durations) for durations in durations_by_operator.values()) or 1
-    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:_HEAVIEST]
+    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:30]
     rows = [
         f"{name:<30} {other:<24} {len(durations):>7} {sum(durations):>12.0f} "
         f"{sum(durations) / total:>7.1%}"

@@ -8,7 +8,7 @@ The model's config says how it behaves:
 - `tokens`: the number of generated tokens, whatever the cell says;
 - `losses`: the losses of the training steps, the last one repeated;
 - `learns`, `finite`: the session's answers about its parameters and outputs;
-- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in `FAULTS`.
+- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in `_FAULTS`.
 """
 
 import json
@@ -16,7 +16,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from runner.backends.base import (
     FloatArray,
     Generated,
     Iteration,
+    ProofEvidence,
     Query,
     Region,
     Rehearsal,
@@ -37,7 +40,6 @@ from runner.backends.base import (
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.record.verdict import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -56,44 +58,20 @@ def _fill_memory() -> None:
         held.append(bytearray(os.urandom(1)) * _CHUNK_BYTES)
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def _raise(error: Exception) -> None:
+    raise error
 
 
-def _raise() -> None:
-    raise RuntimeError("a scripted failure")
-
-
-def _raise_memory_error() -> None:
-    raise MemoryError("a scripted shortage")
-
-
-def _exit() -> None:
-    os._exit(3)
-
-
-def _print() -> None:
-    print("a stray line on stdout", flush=True)  # noqa: T201 - libraries do print
-
-
-def _write_outside() -> None:
-    Path("/written-by-the-runner").write_text("")
-
-
-FAULTS: Mapping[str, Callable[[], None]] = {
+_FAULTS: Mapping[str, Callable[[], object]] = {
     "hang": _hang,
     "fill_memory": _fill_memory,
-    "die": _die,
-    "raise": _raise,
-    "memory_error": _raise_memory_error,
-    "exit": _exit,
-    "print": _print,
-    "write_outside": _write_outside,
+    "die": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "raise": partial(_raise, RuntimeError("a scripted failure")),
+    "memory_error": partial(_raise, MemoryError("a scripted shortage")),
+    "exit": lambda: os._exit(3),
+    "print": lambda: print("a stray line on stdout", flush=True),  # noqa: T201 - libraries do print
+    "write_outside": lambda: Path("/written-by-the-runner").write_text(""),
 }
-
-
-_LATENCY_S = 0.001
-_LOSSES = (1.0,)
 
 
 class Script:
@@ -102,31 +80,26 @@ class Script:
     def __init__(
         self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._sleep = sleep
-        self._latency_s = float(config.get("latency_s", _LATENCY_S))
+        self.sleep = sleep
+        self._latency_s = float(config.get("latency_s", 0.001))
         self._drift = float(config.get("drift", 0))
         self._faults: Mapping[str, str] = config.get("faults", {})
         self._naps = 0
-        self._load_s = float(config.get("load_s", 0))
+        self.load_s = float(config.get("load_s", 0))
         self.tokens: int | None = config.get("tokens")
-        self.losses = [float(loss) for loss in config.get("losses", _LOSSES)]
+        self.losses = [float(loss) for loss in config.get("losses", (1.0,))]
         self.learns = bool(config.get("learns", True))
         self.finite = bool(config.get("finite", True))
 
-    def load(self) -> None:
-        """Sleep as long as loading takes."""
-        self._sleep(self._load_s)
-
     def nap(self, share: float = 1.0) -> None:
-        """Sleep for that share of the latency."""
-        self._sleep(share * self._latency_s * (1 + self._drift * self._naps))
+        self.sleep(share * self._latency_s * (1 + self._drift * self._naps))
         self._naps += 1
 
     def fail(self, name: str) -> None:
         """Cause the faults whose pattern matches the name: a cell's id, `load` or `trace`."""
         for pattern, fault in self._faults.items():
             if fnmatchcase(name, pattern):
-                FAULTS[fault]()
+                _FAULTS[fault]()
 
 
 class FakeSession:
@@ -148,14 +121,13 @@ class FakeSession:
         start = monotonic()
         script.fail("load")
         instantiated = monotonic()
-        script.load()
+        script.sleep(script.load_s)
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
             "weights": monotonic() - instantiated,
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
-        """A query that sleeps, or causes the cell's faults."""
         self.columns = {"execution_options": {"shape": cell.shape}}
 
         def query() -> object:
@@ -166,40 +138,31 @@ class FakeSession:
         return query
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
-        """The same query."""
         return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeGenerator":
-        """A generator that sleeps for each token; all tokens are 0."""
         del inputs
         return FakeGenerator(self._script, cell, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeTrainer":
-        """A trainer that sleeps through its parts."""
         del inputs
         return FakeTrainer(self._script, cell, clock)
 
     def empty(self) -> Query:
-        """A query that does not even sleep."""
         return lambda: None
 
     def peak_kernels(self) -> None:
         """There is no device."""
 
     def all_finite(self, outputs: object) -> bool:
-        """The config's answer, since nothing was computed."""
         return outputs is not None and self._script.finite
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The inputs, which are the outputs."""
         if not isinstance(outputs, Mapping):
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
-        """There is no device, hence no proof."""
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         del iteration
         query()
         return "none", {"claimed": "fake"}
@@ -227,7 +190,7 @@ class FakeSession:
 
 
 class FakeGenerator:
-    """Sleeps for each token."""
+    """Sleeps for each token; all tokens are 0, of a vocabulary of one."""
 
     def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
         self._script = script
@@ -236,36 +199,33 @@ class FakeGenerator:
         self._steps = tokens_to_generate(cell) if script.tokens is None else script.tokens
 
     def __call__(self) -> Generated:
-        """Tokens that are all 0."""
         self._script.fail(self._cell.id)
-        started, times = self._clock(), [self._token() for _ in range(self._steps)]
+        started, times = self._clock(), []
+        for _ in range(self._steps):
+            self._script.nap()
+            times.append(self._clock())
         shape = (self._cell.batch_size, self._steps)
         return Generated(started, times, np.zeros(shape, dtype=np.int64))
 
     def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
-        """Logits of a vocabulary of one, all 0."""
         return np.zeros((*tokens.shape, 1), dtype=np.float32)
 
-    def _token(self) -> int:
-        self._script.nap()
-        return self._clock()
 
-
+@dataclass
 class FakeTrainer:
-    """Sleeps a quarter of the latency in each part of a step."""
+    """Sleeps a quarter of the latency in each part of a step; it has one parameter."""
 
-    def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
-        self._script = script
-        self._cell = cell
-        self._clock = clock
-        self._steps = 0
+    script: Script
+    cell: Cell
+    clock: Clock
+    scale = None
+    _steps = 0
 
     def step(self) -> TrainingStep:
-        """One step, with the next loss of the script."""
-        self._script.fail(self._cell.id)
-        started = self._clock()
+        self.script.fail(self.cell.id)
+        started = self.clock()
         forward, compared, backward, ended = (self._part() for _ in range(4))
-        losses = self._script.losses
+        losses = self.script.losses
         loss = losses[min(self._steps, len(losses) - 1)]
         self._steps += 1
         return TrainingStep(
@@ -278,34 +238,27 @@ class FakeTrainer:
             loss=loss,
         )
 
-    scale = None
-
     def unchanged(self) -> tuple[str, ...]:
-        """The one parameter that there is, unless the script says that it learns."""
-        return () if self._steps > 0 and self._script.learns else ("scripted",)
+        return () if self._steps > 0 and self.script.learns else ("scripted",)
 
     def untaught(self) -> tuple[str, ...]:
-        """None: there are no gradients."""
         return ()
 
     def changed_share(self) -> float:
-        """All of it or nothing."""
         return float(not self.unchanged())
 
     def rehearse(self) -> Rehearsal:
-        """A step without gradients."""
         return Rehearsal(self.step().loss, {}, {})
 
     def close(self) -> None:
         """Nothing to give back."""
 
     def _part(self) -> int:
-        self._script.nap(0.25)
-        return self._clock()
+        self.script.nap(0.25)
+        return self.clock()
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:
-    """A session that behaves as the model's config says."""
     del threads, graphs
     return FakeSession(Script(job.model.config))
 

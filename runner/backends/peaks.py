@@ -1,8 +1,7 @@
 """Kernels whose speed is a device's roof: a product of matrices and a copy, by the runtime itself.
 
-A model can be no faster than the products it consists of, nor than the memory behind them
-(Williams, Waterman and Patterson 2009). Each runtime brings what it multiplies with itself, so no
-runtime needs another's library, and the view of results takes the best that any of them reached.
+A model can be no faster than its products and the memory behind them (Williams, Waterman and
+Patterson 2009). The view of results takes the best that any runtime reached by its own kernels.
 """
 
 from collections.abc import Callable
@@ -19,15 +18,13 @@ SizedProduct = Callable[[int], Kernel | None]
 """The same; None where the runtime would compute the product in other numbers than the cell's."""
 
 TILE_ROWS = 64
-"""Rows of random numbers that a matrix repeats: to draw all of it would take longer than to
-multiply."""
+"""Random rows that a matrix repeats, as to draw all would take longer than to multiply."""
 INTEGERS_PER_UNIT = 16
 """Whole numbers are normal ones times this, so that four deviations fit into seven bits."""
 _LARGEST, _UNSIGNED_ZERO = 64, 128
 """With weights of seven bits two products fit into 16 bits, in which processors without VNNI add
 them up; the zero of unsigned numbers is their middle, as a runtime chooses it for such inputs."""
-_FEW_THREADS, _ROWS_OF_FEW, _ROWS_OF_MANY = 8, 1024, 2048
-_ARENA_BYTES = 64 << 20
+ARENA_BYTES = 64 << 20
 """Least size of a buffer: glibc serves 32 MiB and more by `mmap` and gives them back at once, while
 a smaller one that is freed would change how the model's own buffers are allocated (mallopt(3),
 M_MMAP_THRESHOLD)."""
@@ -38,7 +35,6 @@ class PeakKernels:
     """The kernels of one session, in its precision and with its threads."""
 
     method: str = "no kernels of this device are measured"
-    """The calls behind them, for the record."""
     product: SizedProduct | None = None
     """Multiplies two square matrices of so many rows; None where the device has no such product."""
     copy: Sized | None = None
@@ -50,16 +46,12 @@ class PeakKernels:
 
 
 def last_integer_rows(threads: int) -> int:
-    """Rows of the largest matrices of whole numbers.
-
-    Few threads multiply larger ones no faster, and to prepare those takes longer than to multiply.
-    """
-    return _ROWS_OF_FEW if threads <= _FEW_THREADS else _ROWS_OF_MANY
+    """Rows of the largest matrices of whole numbers: few threads multiply larger ones no faster."""
+    return 1024 if threads <= 8 else 2048
 
 
 def arena(elements: int, number: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """An array in a mapping of its own, not written yet."""
-    least = -(-_ARENA_BYTES // np.dtype(number).itemsize)
+    least = -(-ARENA_BYTES // np.dtype(number).itemsize)
     return np.empty(max(elements, least), number)[:elements]
 
 

@@ -23,23 +23,14 @@ from runner.contract.reasons import reason
 
 PACKAGE = Path(__file__).parents[1]
 RUNNER = "runner"
-"""Our own code among the versions of producers."""
 Versions = Mapping[str, str]
 """Libraries and code that made something, with versions; our code's is a hash over its files."""
 
 _NEUTRAL = (
-    "runner.measure",
-    "runner.process",
-    "runner.backends.base",
-    "runner.contract.artifact_keys",
-    "runner.contract.axes",
-    "runner.contract.cell",
-    "runner.contract.errors",
-    "runner.contract.files",
-    "runner.contract.job",
-    "runner.contract.record",
-    "runner.contract.rounds",
-    "runner.contract.support",
+    *("runner.measure", "runner.process", "runner.backends.base", "runner.contract.artifact_keys"),
+    *("runner.contract.axes", "runner.contract.cell", "runner.contract.errors"),
+    *("runner.contract.files", "runner.contract.job", "runner.contract.record"),
+    *("runner.contract.rounds", "runner.contract.support"),
 )
 """Modules and packages that producers import and that change nothing in what they make: the look
 of jobs, records, errors and files."""
@@ -51,18 +42,12 @@ _NAME = re.compile(r"\w+")
 class Producer:
     """The libraries and code that decide, beside the job, what a graph or a reference holds."""
 
-    libraries: tuple[str, ...]
-    """Distributions."""
-    modules: tuple[str, ...]
-    """Our own modules that begin to make it; what they import belongs to them."""
-    neutral: tuple[str, ...] = ()
-    """Modules that they import and that change nothing in it, beside `_NEUTRAL`."""
+    libraries: tuple[str, ...]  # distributions
+    modules: tuple[str, ...]  # our own modules that begin to make it, with what they import
+    neutral: tuple[str, ...] = ()  # imported modules that change nothing in it, beside `_NEUTRAL`
 
     def installed(self) -> dict[str, str]:
-        """Versions of the libraries that are installed here.
-
-        Without a local part such as torch's `+cpu`: it makes nothing else.
-        """
+        """Versions of the installed libraries, without a local part such as torch's `+cpu`."""
         versions = {}
         for name in self.libraries:
             with suppress(metadata.PackageNotFoundError):
@@ -70,7 +55,6 @@ class Producer:
         return versions
 
     def versions(self, libraries: Versions) -> dict[str, str]:
-        """Those of the libraries, and that of our own code."""
         return {**libraries, RUNNER: fingerprint(self)}
 
 
@@ -84,13 +68,13 @@ REFERENCES = Producer(
     # Nothing is watched while they are made, from no graph.
     neutral=(
         "runner.backends.evidence",
-        "runner.backends.graphs.outputs",
+        "runner.backends.graphs.session",
         "runner.backends.torch.evidence",
         "runner.contract.graph",
-        "runner.correctness.tolerance",
+        "runner.correctness.compare_outputs",
     ),
 )
-COUNTS = Producer(libraries=(), modules=("runner.counting.polynomials",))
+COUNTS = Producer(libraries=(), modules=("runner.counting",))
 """Counts follow from the architecture, whichever version of a library builds it."""
 
 
@@ -128,11 +112,7 @@ def is_made_by(name: str, made_by: Versions) -> bool:
 
 
 def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> None:
-    """Insist that the name is one that `key` gives to what is made in this environment.
-
-    Raises:
-        BenchError: it is another one.
-    """
+    """Insist that the name is one that `key` gives to what is made in this environment."""
     # A host without a checkout knows an image by its version alone.
     known = (producer.installed(), {"image": __version__})
     names = [key(producer.versions(libraries)) for libraries in known]
@@ -148,31 +128,21 @@ def fingerprint(producer: Producer, package: Path = PACKAGE) -> str:
 
 
 def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:
-    """The files of the producer's modules and of all that they import of ours, by module.
-
-    They are read, not imported: the host has none of the runtimes.
-    """
+    """The files of the producer's modules and of what they import of ours, read, not imported."""
     files: dict[str, Path] = {}
     ignored = (*_NEUTRAL, *producer.neutral)
     left = list(producer.modules)
     while left:
         module = left.pop()
-        path = _file_of(module, package)
+        stem = package.joinpath(*module.split(".")[1:])
+        own = (file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file())
+        path = None if stem == package else next(own, None)
         if path is None or module in files or _is_within(module, ignored):
             continue
         files[module] = path
         for parent, names in _IMPORT.findall(path.read_text("utf-8")):
             left += [parent, *(f"{parent}.{name}" for name in _NAME.findall(names))]
     return files
-
-
-def _file_of(module: str, package: Path) -> Path | None:
-    """The file of a module below the package; None for other names."""
-    path = package.joinpath(*module.split(".")[1:])
-    files = (path.with_suffix(".py"), path / "__init__.py")
-    return next(
-        (file for file in files if file != package / "__init__.py" and file.is_file()), None
-    )
 
 
 def _is_within(module: str, packages: tuple[str, ...]) -> bool:

@@ -47,42 +47,24 @@ _Request = Mapping[AxisName, Any]
 class Axis:
     """One axis: a field of `Cell`, a key of the matrix, an option of `bench`, a column of views."""
 
-    name: AxisName
-    """The field and the key, e.g. `batch_size`."""
+    name: AxisName  # the field and the key, e.g. `batch_size`
     kind: _AxisKind
-    """The kind of its values."""
-    doc: str
-    """The meaning of one value, as the matrix' schema says it."""
-    list_doc: str
-    """The meaning of a list of values, and the value where a matrix names none."""
-    help: str
-    """Help of that option."""
-    metavar: str | None = None
-    """The option's value in help, if its type does not say enough."""
-    unnamed: str | None = None
-    """The value that applies without the option, for help."""
-    default: str | float | None = None
-    """The value where a matrix names none; None if it follows from the model."""
+    doc: str  # the meaning of one value, as the matrix' schema says it
+    list_doc: str  # the meaning of a list of values, and the default
+    help: str  # help of that option
+    metavar: str | None = None  # the option's value in help, if its type does not say enough
+    default: str | float | None = None  # where none is named; None if it follows from the model
+    unnamed: str | None = None  # the words of help for it, if it is not the default itself
     choices: tuple[str, ...] = ()
-    """All values of a `choice`."""
-    heading: str | None = None
-    """The heading of its column in tables of results, where its name is too long."""
-    phrase: str = "{}"
-    """The words for a value, e.g. `batch {}`; `axis_words` knows the singular."""
-    letter: str | None = None
-    """The letter of a size in a cell's id, e.g. `b`."""
-    size_help: str | None = None
-    """Help of the option of `models show`, for sizes that change a model's tensors and needs."""
-    of_model: bool = False
-    """True if models without this size ignore it."""
-    applies: Callable[[_Request], bool] | None = None
-    """True for requests whose cell has the axis; None if all have it, or those of `of_model`."""
-    otherwise: str | int | None = None
-    """The value of cells that do not have the axis."""
-    merges: str | None = None
-    """The reason why combinations that differ here can be one cell."""
-    needs: str | None = None
-    """The condition for a cell to have the axis; None if nothing is reported where none has it."""
+    heading: str | None = None  # of its column in tables of results, if the name is too long
+    phrase: str = "{}"  # the words for a value; `axis_words` knows the singular
+    letter: str | None = None  # the letter of a size in a cell's id, e.g. `b`
+    size_help: str | None = None  # help of its option of `models show`, if it has one
+    of_model: bool = False  # True if models without this size ignore it
+    applies: Callable[[_Request], bool] | None = None  # None: all have it, or those of `of_model`
+    otherwise: str | int | None = None  # the value of cells that do not have the axis
+    merges: str | None = None  # the reason why combinations that differ here can be one cell
+    needs: str | None = None  # for a cell to have the axis; None if nothing is reported
 
     @property
     def option(self) -> str:
@@ -98,16 +80,17 @@ class Axis:
     @property
     def full_help(self) -> str:
         """Help of the option of `bench`, its default included."""
-        return _with_default(self.help, self.unnamed)
+        return self._with_default(self.help)
 
     @property
     def full_size_help(self) -> str:
-        """Help of the option of `models show`, its default included."""
-        return _with_default(self.size_help or "", self.unnamed)
+        """The same of the option of `models show`."""
+        return self._with_default(self.size_help or "")
 
-
-def _with_default(text: str, default: str | None) -> str:
-    return text if default is None else f"{text}  [default: {default}]"
+    def _with_default(self, text: str) -> str:
+        default = self.default if self.unnamed is None else self.unnamed
+        shown = f"{default:g}" if isinstance(default, float) else default
+        return text if shown is None else f"{text}  [default: {shown}]"
 
 
 def _scenario(request: _Request) -> str:
@@ -153,7 +136,6 @@ AXES: tuple[Axis, ...] = (
         doc="Number format of weights and arithmetic.",
         list_doc="Number formats of weights and arithmetic; fp32 if not named.",
         help="Number formats.",
-        unnamed="fp32",
         default="fp32",
         choices=get_args(Precision),
     ),
@@ -165,7 +147,6 @@ AXES: tuple[Axis, ...] = (
         doc="Samples in one query.",
         list_doc="Samples in one query; 1 if not named.",
         help="Samples in a query, e.g. 1,2,4.",
-        unnamed="1",
         default=1,
         letter="b",
         size_help="Samples in one query.",
@@ -182,7 +163,6 @@ AXES: tuple[Axis, ...] = (
         list_doc="Tokens in one sample, those of the prompt; 128, or all it takes if less, "
         "if not named.",
         help="Tokens in a sample, e.g. 128,256.",
-        unnamed="128",
         default=128,
         letter="s",
         size_help="Tokens in one sample.",
@@ -229,7 +209,6 @@ AXES: tuple[Axis, ...] = (
         doc="Tokens to generate for each sample.",
         list_doc="Tokens to generate for each sample; 32 if not named; mode generation alone.",
         help="Tokens to generate, e.g. 32,128; --mode generation alone.",
-        unnamed="32",
         default=32,
         letter="n",
         size_help="Tokens to generate.",
@@ -243,7 +222,6 @@ AXES: tuple[Axis, ...] = (
         doc="What is measured.",
         list_doc="What is measured; inference if not named.",
         help="What is measured.",
-        unnamed="inference",
         default="inference",
         choices=get_args(Mode),
     ),
@@ -254,7 +232,6 @@ AXES: tuple[Axis, ...] = (
         list_doc="How queries arrive; single_stream if not named; the others are for mode "
         "inference alone.",
         help="single_stream, offline or server.",
-        unnamed="single_stream",
         default="single_stream",
         choices=get_args(Scenario),
         applies=lambda request: request["mode"] == "inference",
@@ -272,7 +249,6 @@ AXES: tuple[Axis, ...] = (
         "if not named.",
         help="Queries per second of scenario server.",
         metavar="QPS",
-        unnamed=FIND_PEAK,
         default=FIND_PEAK,
         applies=_is_server,
         merges="only the scenario server has a target_qps",
@@ -288,7 +264,6 @@ AXES: tuple[Axis, ...] = (
         "100 if not named.",
         help="What 99 % of queries must meet at the peak sought.",
         metavar="MS",
-        unnamed="100",
         default=100.0,
         applies=lambda request: _is_server(request) and request["target_qps"] == FIND_PEAK,
         merges="only a rate that is sought has an slo_ms",
@@ -325,7 +300,6 @@ AXES: tuple[Axis, ...] = (
         doc="Parameters in training: mixed keeps them in fp32, pure in the cell's bf16.",
         list_doc="Parameters in training in bf16: mixed, in fp32, if not named; or pure, in bf16.",
         help="mixed or pure; --mode training --precision bf16 alone.",
-        unnamed="mixed",
         default="mixed",
         choices=get_args(TrainingPrecision),
         applies=lambda request: request["mode"] == "training" and request["precision"] == "bf16",

@@ -1,9 +1,7 @@
-"""A cell of the matrix: the frozen value that says what is measured; globs that select cells."""
+"""A cell of the matrix: the frozen value that says what is measured."""
 
-import re
-from collections.abc import Iterable, Mapping
-from fnmatch import translate
-from typing import Annotated, Literal, get_args
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
@@ -17,7 +15,6 @@ from runner.contract.axes import (
     Scenario,
     TrainingPrecision,
 )
-from runner.contract.errors import UsageError
 
 __all__ = [
     "DEFAULT_RUNTIMES",
@@ -53,41 +50,27 @@ class Frozen(BaseModel):
 
 
 class Cell(Frozen):
-    """One point of the matrix. It knows nothing of machines."""
+    """One point of the matrix, which knows nothing of machines.
+
+    `AXES` has the meaning of its fields, and the columns of a record that of null.
+    """
 
     model: ModelName
-    """Name of a catalogued or custom model."""
     backend: Backend
-    """The hardware path."""
     runtime: Runtime
-    """The software that executes the graph."""
     precision: Precision
-    """Number format of weights and arithmetic."""
     batch_size: PositiveInt
-    """Samples in one query; the scenario `offline` begins its search there."""
     sequence_length: PositiveInt | None
-    """Tokens in one sample, those of the prompt; null for models that take no text."""
     image_size: PositiveInt | None = None
-    """Height and width of an image, pixels; null for models that fix it or take none."""
     audio_seconds: PositiveInt | None = None
-    """Seconds of sound in one sample; null for models that fix it or take none."""
     new_tokens: PositiveInt | None = None
-    """Tokens to generate for each sample; null unless the mode is `generation`."""
     mode: Mode
-    """The work that is measured."""
     scenario: Scenario = "single_stream"
-    """The arrival of queries; modes other than `inference` have `single_stream` alone."""
     target_qps: PositiveFloat | None = None
-    """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
     slo_ms: PositiveFloat | None = None
-    """Milliseconds that 99 % of queries must meet at the rate that is sought; else null."""
     threads: PositiveInt | None = None
-    """Threads of one operator, each on a CPU of its own; null: the machine decides."""
     workers: PositiveInt | None = None
-    """Processes that load at once in mode `startup`; null: as many as threads."""
     training_precision: TrainingPrecision | None = None
-    """Number format of parameters in training: `mixed` keeps them in fp32, `pure` in bf16; null
-    unless it trains in bf16."""
 
     @property
     def id(self) -> str:
@@ -140,53 +123,3 @@ class Cell(Frozen):
         default = self.runtime == DEFAULT_RUNTIMES[self.backend]
         path = self.backend if default else f"{self.backend}-{self.runtime}"
         return f"{path}-{self.model}-{self.precision}"
-
-
-class Selector:
-    """Keeps the cells that one of the words or globs selects, and drops those that a `!…` does.
-
-    A glob is fnmatch's and fits the whole id; a word without `*`, `?` and `[` selects the ids that
-    hold it, and a whole id itself alone. All know upper from lower case. Without one that keeps,
-    every cell is kept unless one drops it; their order means nothing.
-
-    Raises:
-        UsageError: one is empty.
-    """
-
-    def __init__(self, globs: Iterable[str] = ()) -> None:
-        self.globs = tuple(globs)
-        if any(not glob.removeprefix("!") for glob in self.globs):
-            raise UsageError(
-                "--select: a glob must not be empty",
-                hint="write for example --select 'cpu-*-fp32-*', or --select bert-tiny",
-            )
-        self.kept = tuple(_as_glob(glob) for glob in self.globs if not glob.startswith("!"))
-        """Globs of which one must fit the whole id, if there are any."""
-        self.dropped = tuple(_as_glob(glob[1:]) for glob in self.globs if glob.startswith("!"))
-        """Globs of which none may fit it."""
-        self._keep, self._drop = _any_of(self.kept), _any_of(self.dropped)
-
-    def keeps(self, cell: Cell) -> bool:
-        """True if the cell is kept."""
-        return not self.globs or self.keeps_id(cell.id)
-
-    def keeps_id(self, cell_id: str) -> bool:
-        """True if a cell of that id is kept."""
-        kept = self._keep is None or self._keep.match(cell_id) is not None
-        return kept and (self._drop is None or self._drop.match(cell_id) is None)
-
-
-_GLOB = re.compile(r"[*?[]")
-_WHOLE_ID = re.compile(
-    rf"({'|'.join(get_args(Backend))})-.+-({'|'.join(get_args(Mode))})(-offline|-pure|-server-[^-]+.*)?"
-)
-"""A word of this form is an id and no part of one, though another id may begin with it."""
-
-
-def _any_of(globs: Iterable[str]) -> re.Pattern[str] | None:
-    patterns = [translate(glob) for glob in globs]
-    return re.compile("|".join(patterns)) if patterns else None
-
-
-def _as_glob(word: str) -> str:
-    return word if _GLOB.search(word) or _WHOLE_ID.fullmatch(word) else f"*{word}*"

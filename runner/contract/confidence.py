@@ -5,7 +5,6 @@ from functools import cache
 from statistics import NormalDist
 
 INTERVAL_CONFIDENCE = 0.95
-"""The confidence of every interval."""
 GROWING_CONFIDENCE = 0.968
 """Confidence of the interval where the number of rounds grows until it is narrow. Stopping at the
 first narrow one costs up to 4 % of coverage: alpha is spent beforehand (`performance rounds`)."""
@@ -50,15 +49,3 @@ def _near_the_middle(degrees: float, tail: float, a: float, b: float, c: float, 
     c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
     y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
     return math.expm1(a * y * y)
-
-
-def shown_share(count: int, effective: float) -> float:
-    """The share of the variance of one value that the sample's variance has on average: 1 - ρ.
-
-    Values that are alike differ by less than others would; ρ follows from their effective count.
-
-    Args:
-        count: the number of rounds, two or more.
-        effective: their effective number.
-    """
-    return effective * count / (count + (count - 1) * effective)

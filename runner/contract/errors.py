@@ -2,16 +2,20 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Self
 
 from runner.contract.reasons import Reason, reason
 
-_LONGEST = 100
-"""Letters of a word that are compared."""
-_LISTED = 15
-"""Known words that are listed beside a guess; a longer list would hide it."""
-_CANDIDATES = 5
-"""Likely words among which swapped letters are looked for."""
+_LONGEST = 100  # letters of a word that are compared
+_LISTED = 15  # known words that are listed beside a guess; a longer list would hide it
+_CANDIDATES = 5  # likely words among which swapped letters are looked for
+
+
+IN_CHECKOUT = (Path(__file__).parents[2] / "Makefile").is_file()
+"""True if the packages lie in a checkout, whose Makefile installs."""
+_BROWSER = "runner.backends.onnxruntime_web.install"
+"""Fetches a browser and its runtime, which no wheel holds."""
 
 
 class BenchError(Exception):
@@ -25,7 +29,6 @@ class BenchError(Exception):
 
     @property
     def reason(self) -> Reason:
-        """The reason of a cell that it ends."""
         return reason_of(self)
 
 
@@ -54,10 +57,7 @@ class Unavailable(BenchError):
 
 
 class TimedOut(BenchError):
-    """Something that may never answer has not: the cell ends with status `timeout`.
-
-    That is so unless iterations had ended before, whose nanoseconds are in `ended_ns`.
-    """
+    """No answer in time: status `timeout`, unless iterations had ended, as `ended_ns` says."""
 
     def __init__(self, reason: Reason, *, ended_ns: Sequence[int] = ()) -> None:
         super().__init__(reason)
@@ -160,7 +160,7 @@ def refuse_unknown(word: object, known: Sequence[str], otherwise: str = "") -> s
 
 
 def refuse_key(key: object, known: Sequence[str]) -> str:
-    """The sentence that refuses a key: the closest known one first, the list of them last."""
+    """The same for a key."""
     if near := closest(key, known):
         return f"unknown key; {_guess(near[0], known)}"
     return f"unknown key; allowed are {', '.join(known)}"
@@ -182,3 +182,11 @@ def closest(word: object, known: Iterable[str], count: int = 1) -> list[str]:
     text = str(word)[:_LONGEST]
     matches = difflib.get_close_matches(text, list(known), n=max(count, _CANDIDATES))
     return sorted(matches, key=lambda match: sorted(match) != sorted(text))[:count]
+
+
+def how_to_install(extra: str, *, in_checkout: bool = IN_CHECKOUT) -> str:
+    """The command that installs an extra here, as hints write it."""
+    if in_checkout:
+        return f"`make {'install' if extra == 'analysis' else extra}`"
+    command = f"`pip install 'accelmatrix[{extra}]'`"
+    return f"{command}, then `python -m {_BROWSER}`" if extra == "browser" else command

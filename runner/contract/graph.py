@@ -18,9 +18,9 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, Unsupported
+from runner.contract.files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 from runner.contract.host import multiplies_signed_bytes, read_processor
 from runner.contract.job import Job
-from runner.contract.plain_files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 from runner.contract.reasons import Reason, parse_reason, reason
 
 GRAPH_FILE = "graph.json"
@@ -28,7 +28,6 @@ DYNAMIC = "dynamic"
 FAILED_SUFFIX = ".failed"
 UNFINISHED_SUFFIX = ".unfinished"
 PART_WEIGHTS_SUFFIX = ".data"
-"""The ending of a part's weights, behind the name of the part."""
 EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 """The distributions whose versions decide what an export holds; they stand in a graph's key."""
 
@@ -43,14 +42,12 @@ Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
 
 
 class GraphPart(Frozen):
-    """One ONNX file."""
+    """One ONNX file; hash and size are those of the file with its weights."""
 
     file: str = Field(pattern=r"^[\w-][\w.-]*$")
     """Its name, beside `graph.json`."""
     sha256: str
-    """Hash of the file with its weights."""
     size_bytes: int
-    """Size of the file with its weights."""
     inputs: tuple[str, ...]
     """Its inputs, by the names of the model's own arguments. Arguments that are not there went
     into the graph as constants, or make no difference."""
@@ -58,7 +55,6 @@ class GraphPart(Frozen):
     """Its outputs, by the dotted paths that the model's own outputs have."""
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """The file in that folder, and its weights where they lie in a file of their own."""
         weights = folder / f"{self.file}{PART_WEIGHTS_SUFFIX}"
         return (folder / self.file, *([weights] if os.path.lexists(weights) else []))
 
@@ -66,21 +62,16 @@ class GraphPart(Frozen):
 class Attempt(Frozen):
     """One way of exporting that was tried."""
 
-    remedy: str
-    """The remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
-    failure: Reason | None
-    """The reason why it was not good enough; null for the one that was."""
+    remedy: str  # the remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …
+    failure: Reason | None  # the reason why it was not good enough; null for the one that was
 
 
 class Graph(Frozen):
-    """An export that passed its check."""
+    """An export that passed its check; see the columns `graph_…` of a record."""
 
     model: str
-    """Name of the model."""
     content: GraphKind
-    """The kind of graph."""
     numbers: NumberFormat
-    """The number format in the files."""
     method: str | None = None
     """The origin of numbers other than floating-point ones, e.g. `dynamic, weights per tensor`."""
     shape: str
@@ -90,11 +81,8 @@ class Graph(Frozen):
     attempts: tuple[Attempt, ...] = Field(min_length=1)
     """The ways that were tried, in order; the last one is how the parts were made."""
     difference_relative: NonNegativeFloat
-    """Norm of the difference from torch in fp32 by that one's norm, on inputs not exported with."""
     parameters: NonNegativeInt
-    """Parameters of the model that was exported; shared ones count once."""
     versions: dict[str, str]
-    """Versions of the exporter's libraries."""
     export_s: NonNegativeFloat
     """Seconds that the export took, its check included."""
 
@@ -110,13 +98,11 @@ class Graph(Frozen):
 
     @property
     def sha256(self) -> str:
-        """Hash over the files of all parts."""
         hashes = "\n".join(part.sha256 for part in self.parts.values())
         return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def graph_kind(cell: Cell) -> GraphKind:
-    """The kind of graph that the cell executes."""
     return "generation" if cell.mode == "generation" else "forward"
 
 
@@ -133,7 +119,6 @@ def dynamic_format() -> NumberFormat:
 
 
 def number_format(cell: Cell) -> NumberFormat:
-    """The number format of the file that the cell executes."""
     if cell.precision == "int8" and cell.runtime in {"onnxruntime", "onnxruntime_web"}:
         return "int8_qdq" if cell.backend == "qnn" else dynamic_format()
     if cell.precision == "fp16" and cell.backend in {"cuda", "rocm", "webgpu"}:
@@ -150,22 +135,14 @@ def fixed_shape(cell: Cell) -> str:
 
 
 def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
-    """The graph for the cell's shape, and the folder of its files.
-
-    Raises:
-        Unsupported: there is none, with the exporter's reason.
-    """
+    """The graph for the cell's shape, and its folder; else the exporter's reason is raised."""
     if graphs is None or job.graph is None:
         raise Unsupported(reason("no_graph_given"))
     return graph_in(graphs / job.graph, cell)
 
 
 def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
-    """The same, in the folder of the model's graphs.
-
-    Raises:
-        Unsupported: there is none, with the exporter's reason.
-    """
+    """The same, in the folder of the model's graphs."""
     folders = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
     exported = [path for path in folders if (path / GRAPH_FILE).exists()]
     for path in exported[:-1]:
@@ -173,15 +150,20 @@ def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
             return read_graph(path), path
     if exported:
         return read_graph(exported[-1]), exported[-1]
-    raise Unsupported(_why(folder, cell))
+    for shape in (fixed_shape(cell), DYNAMIC):
+        failure = folder / f"{shape}{FAILED_SUFFIX}"
+        try:
+            raise Unsupported(reason("no_graph", cause=parse_reason(read_plain_text(failure))))
+        except FileNotFoundError:
+            continue
+        except (OSError, DamagedFile) as error:
+            cause = reason("file_refused", file=failure.name, error=error)
+            raise Unsupported(reason("no_graph", cause=cause)) from error
+    raise Unsupported(reason("graph_not_exported"))
 
 
 def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
-    """The first of the job's cells that has a graph; the others get their own verdict.
-
-    Raises:
-        Unsupported: none has, with the first one's reason.
-    """
+    """The first of the job's cells that has a graph; the others get their own verdict."""
     refusals = []
     for cell in job.cells:
         try:
@@ -194,39 +176,15 @@ def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
 
 
 def read_graph(folder: Path) -> Graph:
-    """The graph whose files lie in the folder, plain ones as long as they were written.
-
-    Raises:
-        Unsupported: they do not, or `graph.json` cannot be read.
-    """
+    """The graph in the folder, if its files are plain, and as long as they were written."""
     try:
         graph = Graph.model_validate_json(read_plain(folder / GRAPH_FILE, TEXT_BYTES))
         for part in graph.parts.values():
             size = sum(map(plain_size, part.files(folder)))
             if size != part.size_bytes:
-                raise Unsupported(
-                    reason(
-                        "graph_damaged",
-                        graph=folder.name,
-                        file=part.file,
-                        size=size,
-                        written=part.size_bytes,
-                    )
-                )
+                facts = {"file": part.file, "size": size, "written": part.size_bytes}
+                raise Unsupported(reason("graph_damaged", graph=folder.name, **facts))
     except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise Unsupported(reason("graph_unreadable", graph=folder.name, error=summary)) from error
     return graph
-
-
-def _why(folder: Path, cell: Cell) -> Reason:
-    for shape in (fixed_shape(cell), DYNAMIC):
-        failure = folder / f"{shape}{FAILED_SUFFIX}"
-        try:
-            return reason("no_graph", cause=parse_reason(read_plain_text(failure)))
-        except FileNotFoundError:
-            continue
-        except (OSError, DamagedFile) as error:
-            cause = reason("file_refused", file=failure.name, error=error)
-            return reason("no_graph", cause=cause)
-    return reason("graph_not_exported")

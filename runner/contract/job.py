@@ -9,20 +9,17 @@ from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, Posi
 
 from runner.contract.cell import Backend, Cell, FileName, Frozen, Precision, ProfileName, Purpose
 from runner.contract.models import ModelSpec
-from runner.contract.variables import VariableName
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.processes import VariableName
+from runner.contract.web import BrowserChoice
 
-WINDOW_ITERATIONS = 3
-"""Least iterations of a window of the warm-up."""
-WINDOWS = 3
-"""Neighbouring windows that must agree: two of noisy durations do so by chance."""
+WINDOW_ITERATIONS = 3  # least iterations of a window of the warm-up
+WINDOWS = 3  # neighbouring windows that must agree: two of noisy durations do so by chance
 
 
 class Measure(Frozen):
-    """Length and number of a cell's iterations."""
+    """Length and number of a cell's iterations: the fewest, unless a most is named."""
 
     profile: ProfileName
-    """The named set of defaults these values came from."""
     warmup_iterations: PositiveInt
     """Fewest warm-up iterations, however early the durations settle."""
     warmup_max_s: PositiveFloat
@@ -31,9 +28,7 @@ class Measure(Frozen):
     """Seconds of iterations ahead of each round's warm-up, so that the clock has come down to what
     the machine sustains; null: none."""
     iterations: PositiveInt
-    """Fewest timed iterations."""
     min_s: NonNegativeFloat
-    """Fewest seconds of timed iterations."""
     max_s: PositiveFloat
     """Seconds after which the steady phase ends, provided one iteration was timed."""
     precision_target: PositiveFloat
@@ -123,8 +118,8 @@ class Limits(Frozen):
         """Seconds that loading, and then each cell measured like this, may take.
 
         Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
-        since untimed work lies between the iterations, and a server answers the line at the end for
-        as long again as its arrivals took; and 5 minutes for all else. Heating comes on top.
+        since untimed work lies between the iterations and a server answers the line at the end; and
+        5 minutes for all else. Heating comes on top.
         """
         if self.cell_timeout_s is not None:
             return self.cell_timeout_s
@@ -138,59 +133,37 @@ class ProcessSpread(Frozen):
     cv: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     """Standard deviation of fresh processes' medians, by their mean."""
     processes: Annotated[int, Field(ge=2, le=1000)]
-    """Processes that it was measured with."""
     degrees: Annotated[float, Field(ge=1, le=1000)] | None = None
     """Degrees of freedom of the deviation; None: processes count as independent."""
     measured_at: AwareDatetime
-    """The moment at which that was, UTC."""
 
 
-class Seeds(Frozen):
-    """Seeds of a job or a run."""
+class Provenance(Frozen):
+    """Facts about a job that only the host knows, named like the columns of a record."""
+
+    launcher: str
+    image: str | None = None
+    image_digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
+    image_labels: dict[str, str] = Field(default_factory=dict)
+    hostname: str | None = None
+    git_commit: str | None = None
+    orchestrator_version: str
+
+
+class Job(Frozen):
+    """The cells that one container executes: they share a loaded model and a mode."""
 
     seed: int
     """Seed of what another run may have otherwise: the order of execution, arrivals."""
     weights_seed: int = 0
-    """Seed of what results are compared over: weights, inputs, and the references and graphs made
-    from them."""
-
-
-class Provenance(Frozen):
-    """Facts about a job that only the host knows."""
-
-    launcher: str
-    """The launcher of the job: `docker` or `process`."""
-    image: str | None = None
-    """Name and tag of the image."""
-    image_digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
-    """`sha256:…` of the image that executed."""
-    image_labels: dict[str, str] = Field(default_factory=dict)
-    """Labels of the image."""
-    hostname: str | None = None
-    """The host's name; inside a container it would be the container's."""
-    git_commit: str | None = None
-    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
-    orchestrator_version: str
-    """Version of the orchestrator that planned the job."""
-
-
-class Job(Seeds):
-    """The cells that one container executes: they share a loaded model and a mode."""
-
+    """Seed of what results are compared over: weights, inputs, references and graphs."""
     run_id: FileName
-    """The run this job belongs to."""
     id: FileName
-    """The job's id, unique within its run."""
     model: ModelSpec
-    """Everything needed to build the model."""
     cells: tuple[Cell, ...] = Field(min_length=1)
-    """The cells, in the order of execution."""
     measure: Measure
-    """Length and number of each cell's iterations."""
     limits: Limits
-    """Limits of the job."""
     provenance: Provenance
-    """Facts about the job that only the host knows."""
     purpose: Purpose = "measure"
     """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
     others are verified against, `prepare` exports the graph that others execute, `count` counts the
@@ -208,7 +181,6 @@ class Job(Seeds):
     honest: tuple[Precision, ...] = ()
     """The precisions whose own rounding a reference tells, beside the fp32 outputs."""
     inherit_environ: tuple[VariableName, ...] = ()
-    """Environment variables of the user's that the runner is given, by name."""
     browser: BrowserChoice | None = None
     """The browser that the user chose; null for our own, and for what executes in none."""
     process_spreads: dict[str, ProcessSpread] | None = None
@@ -224,20 +196,12 @@ class Job(Seeds):
 
     @property
     def timeout_s(self) -> float:
-        """Seconds that loading, and then each cell, may take."""
         return self.limits.timeout_s(self.measure)
 
     def of_cell(self, cell: Cell) -> "Job":
-        """The job with one cell alone, as its record has it: what follows from the model is no part
-        of it.
-        """
+        """The job with one cell, as its record has it: without what follows from the model."""
         own = {"cells": (cell,), "round": 1, "counted": None, "process_spreads": None}
         return self.model_copy(update=own)
-
-    def heated(self) -> "Job":
-        """The job where the machine is hot already."""
-        measure = self.measure.model_copy(update={"heat_s": None})
-        return self.model_copy(update={"measure": measure})
 
     def on_hardware(self, hardware_id: str | None) -> "Job":
         """The job with the spread of the device that was found, and none of another one's."""

@@ -60,8 +60,7 @@ ReasonCode = Literal[
 ]
 # fmt: on
 """Records keep them, so none is renamed."""
-Facts = Mapping[str, str]
-"""Facts by name, as text: numbers in base units, lists with commas."""
+Facts = Mapping[str, str]  # facts by name, as text: numbers in base units, lists with commas
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,6 @@ class Reason:
     """A fact that is a reason itself, such as `cause`, is its code; `cause.…` are its facts."""
 
     def __hash__(self) -> int:
-        """That of the code and all facts."""
         return hash((self.code, *self.facts.items()))
 
     def __str__(self) -> str:
@@ -120,7 +118,6 @@ def reason_columns(column: str, reason: Reason | None) -> dict[str, Any]:
 
 
 def write_reason(reason: Reason) -> str:
-    """The reason as a file holds it."""
     return json.dumps(asdict(reason))
 
 

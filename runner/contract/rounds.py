@@ -1,7 +1,7 @@
-"""Measurements of one cell in one round, kept until the last round makes the record."""
+"""Measurements of one cell in one round, and the files that a job leaves for each of its cells."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,33 +10,36 @@ from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
-from runner.contract.files import save_text
-from runner.contract.plain_files import RECORD_BYTES, read_plain
+from runner.contract.files import RECORD_BYTES, TEXT_BYTES, read_plain, save_text
 from runner.contract.reasons import Reason
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
+
+RECORD_SUFFIX = ".parquet"
+TRACE_SUFFIX = ".trace.json"
+OPERATORS_SUFFIX = ".operators.txt"
+NO_TRACE_SUFFIX = ".trace.failed"
+LOG_SUFFIX = ".log"
+TRACE_BYTES = 1 << 30
+_LIMITS = {
+    RECORD_SUFFIX: RECORD_BYTES,
+    TRACE_SUFFIX: TRACE_BYTES,
+    OPERATORS_SUFFIX: TEXT_BYTES,
+    NO_TRACE_SUFFIX: TEXT_BYTES,
+    LOG_SUFFIX: TEXT_BYTES,
+}
 
 
 class Noise(Frozen):
-    """Load of the host by other processes."""
+    """Load of the host by others, None where unknown; see the columns `noise_…` of a record."""
 
     steal: float | None
-    """Share of the time of the CPUs that the job may use which a hypervisor took; None where the
-    kernel does not tell."""
     other_load: float | None
-    """Share of the time of all its CPUs that other processes used; None likewise."""
     kernel_spread_before: float
-    """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
     kernel_spread_after: float
-    """The same after the steady phase."""
     kernel_shift: float
-    """The kernel's median after by the one before, minus 1."""
     throttled_periods: int | None = None
-    """Periods in which the control group's quota ended before its work; None where none is told."""
     throttled_s: float | None = None
-    """CPU seconds for which the quota held its threads back; None likewise."""
-
     involuntary_switches: int | None = None
-    """Times that another thread was given the CPU of one of the job's; None where nobody counts."""
 
     @property
     def score(self) -> float:
@@ -46,16 +49,15 @@ class Noise(Frozen):
 
 
 class Energy(Frozen):
-    """Readings of the energy counters over one steady phase."""
+    """Readings of energy counters over a steady phase; see the columns `energy_…` of a record."""
 
     joules: float | None
-    """Energy between the two readings; None where there is no counter or too short a window."""
+    """None where there is no counter or too short a window."""
     window_s: float | None
-    """Wall seconds between the readings."""
     method: str
     """The counters' names, or `unavailable: ` and the reason."""
     scope: str | None = None
-    """The parts of the machine inside the joules, such as `package + dram`; None without any."""
+    """The parts of the machine inside the joules, such as `package + dram`."""
     host_joules: float | None = None
     """Energy of the processor beside an accelerator; None where it is in the joules, or unknown."""
 
@@ -76,52 +78,40 @@ def total_energy(energies: Sequence[Energy]) -> Energy:
 
 
 class MemoryUse(Frozen):
-    """Memory of one cell, bytes."""
+    """Memory of one cell, bytes; named like the columns `memory_…` of a record."""
 
     peak_bytes: int | None
-    """Highest use while the cell ran."""
     steady_peak_bytes: int | None
-    """Highest use from the end of the warm-up on."""
     average_bytes: int | None
-    """Mean use over untimed iterations."""
     allocator_peak_bytes: int | None = None
-    """Highest use that an accelerator's allocator saw."""
     device_peak_bytes: int | None = None
-    """Use of the accelerator's memory less its use before the load."""
     wasm_bytes: int | None = None
-    """Memories of WebAssembly that a page holds; None without one."""
     gpu_buffer_bytes: int | None = None
-    """Buffers of WebGPU that a page holds; None without any."""
     gpu_buffer_peak_bytes: int | None = None
-    """Highest use by buffers of WebGPU since the page began."""
 
 
 class CpuClock(Frozen):
-    """The clock of the CPUs at work, and how often heat held it down."""
+    """The clock of the CPUs at work, and how often heat held it down; None where none is shown."""
 
     before_hz: float | None
-    """Their mean ahead of the warm-up; None where the kernel shows none, or the job is not pinned
-    to any."""
+    """Their mean ahead of the warm-up; None also for a job that is not pinned to any."""
     mean_hz: float | None
-    """Mean over the steady phase; None likewise."""
+    """Mean over the steady phase."""
     low_hz: float | None
-    """Lowest reading of any of them; None likewise."""
+    """Lowest reading of any of them."""
     after_hz: float | None
-    """Their mean behind the steady phase; None likewise."""
+    """Their mean behind the steady phase."""
     throttle_events: int | None
-    """Times that heat held a core or a package down in the steady phase, the most of any; None
-    where nobody counts."""
+    """Times that heat held a core or a package down in the steady phase, the most of any."""
     throttled_s: float | None
-    """Seconds for which it did; None likewise."""
+    """Seconds for which it did."""
 
 
 class DeviceState(Frozen):
     """An accelerator right behind the steady phase."""
 
     clock_hz: float | None
-    """Its clock."""
     temperature_c: float | None
-    """Its temperature, °C."""
     throttled: dict[str, float] | None = None
     """Shares of the steady phase in which its clock was held down, by the vendor's words for the
     reason; empty if it never was, None where nothing counts them."""
@@ -131,41 +121,31 @@ class RoundResult(Frozen):
     """Measurements of one cell in one round."""
 
     samples: int
-    """Samples that the timed iterations processed."""
     steady_ns: NonNegativeInt
     """Time in which they did: the iterations' sum, in the scenario `server` the whole window."""
     durations_ns: list[NonNegativeInt] = Field(min_length=1)
-    """One duration per iteration."""
     parts_ns: dict[str, list[NonNegativeInt]] = Field(default_factory=dict)
     """Durations of the iterations' parts, by name."""
     first_ns: NonNegativeInt | None = None
     """The first query at this shape; None where every iteration is a first one."""
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
-    """Durations of the warm-up."""
     heating_ns: list[NonNegativeInt] = Field(default_factory=list)
     """Durations of the iterations that heated the machine before it."""
     enough_windows: int | None = None
     """Windows of a warm-up that are enough for later rounds; None if none has settled so far."""
     settled: bool | None = None
-    """True if the warm-up settled; None where there is none."""
+    """None where there is no warm-up."""
     noise: Noise
-    """The host's noise around the steady phase."""
     energy: Energy
-    """The steady phase's energy."""
     memory: MemoryUse
-    """The cell's memory."""
     cpu_clock: CpuClock | None = None
-    """The clock of its CPUs; None where the system shows nothing of it."""
     device: DeviceState | None = None
     """The accelerator's state; None where there is none, or none that tells."""
     measured_at: AwareDatetime | None = None
     """The moment at which its steady phase ended, UTC; None if it depends on no other round."""
     load_average_1m: float
-    """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)
-    """Columns of the record that the mode alone knows, as plain JSON values."""
     doubts: list[Doubt] = Field(default_factory=list)
-    """Objections of the mode to the numbers."""
     cut_short: Reason | None = None
     """The reason why the timed iterations ended before their time; None if they did not."""
     observed: dict[str, Any] = Field(default_factory=dict)
@@ -183,37 +163,25 @@ def raw_columns(rounds: Sequence[RoundResult]) -> dict[str, Any]:
         name: [value for result in rounds for value in result.parts_ns.get(name, ())]
         for name in names
     }
+    warmup = [first.first_ns, *first.heating_ns, *first.warmup_ns]
     return {
         "durations_ns": [value for result in rounds for value in result.durations_ns],
         "part_durations_ns": parts_ns or None,
-        "warmup_durations_ns": (
-            None
-            if first.first_ns is None
-            else [first.first_ns, *first.heating_ns, *first.warmup_ns]
-        ),
+        "warmup_durations_ns": None if first.first_ns is None else warmup,
     }
 
 
 def round_path(folder: Path, cell: Cell, round_: int) -> Path:
-    """Path of the result of one round of a cell."""
     return folder / f"{cell.id}.round{round_}.json"
 
 
 def save_round(result: RoundResult, folder: Path, cell: Cell, round_: int) -> None:
-    """Write the result of a round atomically.
-
-    Raises:
-        RecordNotSaved: the file system refused.
-    """
+    """Write the result of a round atomically."""
     save_text(round_path(folder, cell, round_), result.model_dump_json())
 
 
 def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
-    """Read the results of rounds 1 to `rounds`.
-
-    Raises:
-        RecordError: one of them is missing, damaged, or no plain file.
-    """
+    """The results of rounds 1 to `rounds`; `RecordError` if one is missing or damaged."""
     paths = [round_path(folder, cell, number) for number in range(1, rounds + 1)]
     try:
         contents = (read_plain(path, RECORD_BYTES) for path in paths)
@@ -221,3 +189,17 @@ def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
     except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{cell.id}: an earlier round cannot be read: {summary}") from error
+
+
+def output_path(folder: Path, cell: Cell, suffix: str) -> Path:
+    return folder / f"{cell.id}{suffix}"
+
+
+def output_names(cells: Iterable[Cell], rounds: int) -> Mapping[str, int]:
+    """The names that files of these cells have, and how many bytes each may have at most."""
+    limits: dict[str, int] = {}
+    for cell in cells:
+        limits |= {f"{cell.id}{suffix}": most_bytes for suffix, most_bytes in _LIMITS.items()}
+        paths = (round_path(Path(), cell, number) for number in range(1, rounds + 1))
+        limits |= dict.fromkeys((path.name for path in paths), RECORD_BYTES)
+    return limits

@@ -25,20 +25,15 @@ def _on(
 SUPPORTED: _Supported = MappingProxyType(
     _on("cpu", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cpu", "torch", ("training",), *_FLOATS)
-    | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cpu", "torch_compile", ("training",), *_FLOATS)
+    | _on("cpu", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
     | _on("cpu", "onnxruntime", _EAGER, "fp32", "int8")
     | _on("cuda", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cuda", "torch", ("training",), *_FLOATS)
-    | _on("cuda", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cuda", "torch_compile", ("training",), *_FLOATS)
+    | _on("cuda", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
     | _on("cuda", "onnxruntime", _EAGER, "fp32", "fp16")
-    | _on("rocm", "torch", _EAGER, *_FLOATS)
-    | _on("rocm", "torch", ("training",), *_FLOATS)
-    | _on("rocm", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("rocm", "torch_compile", ("training",), *_FLOATS)
-    | _on("mps", "torch", _EAGER, *_FLOATS)
-    | _on("mps", "torch", ("training",), *_FLOATS)
+    | _on("rocm", "torch", (*_EAGER, "training"), *_FLOATS)
+    | _on("rocm", "torch_compile", (*_COMPILED, "training"), *_FLOATS)
+    | _on("mps", "torch", (*_EAGER, "training"), *_FLOATS)
     | _on("openvino", "openvino", _COMPILED, *_FLOATS, "int8")
     | _on("openvino", "openvino", ("generation",), *_FLOATS)
     | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
@@ -87,13 +82,11 @@ UNTRAINED_PRECISION: Mapping[Precision, ReasonCode] = {"int8": "no_gradients"}
 
 
 def mode_error(cell: Cell, mode: Mode) -> Unsupported:
-    """The refusal of a mode by the cell's runtime."""
     cause = reason(UNSUPPORTED_MODE.get((cell.runtime, mode), "release_lacks"))
     return Unsupported(reason("mode_refused", mode=mode, **_path(cell), cause=cause))
 
 
 def precision_error(cell: Cell) -> Unsupported:
-    """The refusal of the cell's precision by its runtime on its backend."""
     path = (cell.backend, cell.runtime)
     code = UNSUPPORTED_PRECISION.get(path, {}).get(cell.precision)
     code = code or UNSUPPORTED_BACKEND.get(path, "release_lacks")
@@ -101,7 +94,6 @@ def precision_error(cell: Cell) -> Unsupported:
 
 
 def training_error(precision: Precision) -> Unsupported:
-    """The refusal to train in a precision of `UNTRAINED_PRECISION`."""
     return Unsupported(_untrained(precision))
 
 
@@ -110,20 +102,19 @@ _RANGED = tuple(name for name in SIZE_AXES if name in ModelSpec.model_fields)
 
 
 def why_not_shape(cell: Cell, model: ModelSpec) -> Reason | None:
-    """The first of the cell's sizes that the model doesn't take; None if it takes all.
-
-    An image's size comes first, since the prompt's length may follow from it.
-    """
+    """The first of the cell's sizes that the model doesn't take, an image's first; None if none."""
     for axis in _RANGED:
         allowed: AxisRange | None = getattr(model, axis)
         size: int | None = getattr(cell, axis)
-        if (
-            allowed
-            and size is not None
-            and (explanation := refusal(cell.model, axis, allowed, size))
-        ):
-            return explanation
-    return _too_long(cell, model) or _too_many(cell, model)
+        refused = allowed and size is not None and refusal(cell.model, axis, allowed, size)
+        if refused:
+            return refused
+    if explanation := _too_long(cell, model):
+        return explanation
+    most, new = model.max_new_tokens, cell.new_tokens
+    if most is not None and new is not None and new > most:
+        return reason("too_many_new_tokens", model=cell.model, most=most, new=new)
+    return None
 
 
 def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
@@ -135,33 +126,14 @@ def _too_long(cell: Cell, model: ModelSpec) -> Reason | None:
     new = 0 if model.encoder_decoder else cell.new_tokens or 0
     if length + of_images + new <= longest:
         return None
-    return reason(
-        "too_many_tokens",
-        model=cell.model,
-        most=longest,
-        tokens=length,
-        of_images=of_images or None,
-        new=new or None,
-    )
-
-
-def _too_many(cell: Cell, model: ModelSpec) -> Reason | None:
-    most, new = model.max_new_tokens, cell.new_tokens
-    if most is None or new is None or new <= most:
-        return None
-    return reason("too_many_new_tokens", model=cell.model, most=most, new=new)
+    facts = {"tokens": length, "of_images": of_images or None, "new": new or None}
+    return reason("too_many_tokens", model=cell.model, most=longest, **facts)
 
 
 _GENERATING_TASKS = frozenset(
     {
-        "text-generation",
-        "text2text-generation",
-        "translation",
-        "summarization",
-        "image-to-text",
-        "image-text-to-text",
-        "video-text-to-text",
-        "audio-text-to-text",
+        *("text-generation", "text2text-generation", "translation", "summarization"),
+        *("image-to-text", "image-text-to-text", "video-text-to-text", "audio-text-to-text"),
         "any-to-any",
     }
 )
@@ -178,24 +150,19 @@ def why_not(cell: Cell, model: ModelSpec) -> Reason | None:
 
 
 def _impossible(cell: Cell, model: ModelSpec) -> Reason | None:
-    if explanation := _wrong_runtime(cell) or _impossible_way(cell):
+    if explanation := _wrong_runtime(cell):
         return explanation
+    if code := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
+        return reason("mode_refused", mode=cell.mode, **_path(cell), cause=reason(code))
+    if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
+        cause = reason("page_times_itself")
+        return reason("scenario_refused", scenario="server", **_path(cell), cause=cause)
     if cell.mode == "training" and (explanation := _untrainable(cell, model)):
         return explanation
     if cell.mode == "generation" and not generates(model):
         return reason("not_generating", model=cell.model, task=model.task)
     code = UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision)
     return _refused_precision(cell, code) if code else None
-
-
-def _impossible_way(cell: Cell) -> Reason | None:
-    """The reason why the runtime has not the cell's mode or scenario."""
-    if code := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
-        return reason("mode_refused", mode=cell.mode, **_path(cell), cause=reason(code))
-    if cell.scenario == "server" and cell.runtime in IN_CHILDREN:
-        cause = reason("page_times_itself")
-        return reason("scenario_refused", scenario="server", **_path(cell), cause=cause)
-    return None
 
 
 def _refused_precision(cell: Cell, code: ReasonCode) -> Reason:
@@ -219,7 +186,6 @@ def _untrained(precision: Precision) -> Reason:
 
 
 def generates(model: ModelSpec) -> bool:
-    """True if the model writes tokens."""
     return model.encoder_decoder or model.task in _GENERATING_TASKS
 
 

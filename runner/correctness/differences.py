@@ -7,14 +7,13 @@ the same direction. A row is the last dimension: the features of one position of
 Logits of a large vocabulary take gigabytes, so arrays are read a block of rows at a time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-_BLOCK = 2**20
-"""Values of each array that are converted at once: 8 MiB."""
+_BLOCK = 2**20  # values of each array that are converted at once: 8 MiB
 
 AnyArray = npt.NDArray[np.generic]
 Arrays = Mapping[str, AnyArray]
@@ -23,35 +22,24 @@ Arrays = Mapping[str, AnyArray]
 class Difference(NamedTuple):
     """Differences from the reference, each by the reference's own size."""
 
-    relative: float
-    """Of all values of an output together."""
-    row: float
-    """Of the worst row."""
-    mean: float
-    """Of the mean over all rows of all queries: what is wrong everywhere in one direction."""
+    relative: float  # of all values of an output together
+    row: float  # of the worst row
+    mean: float  # of the mean over all rows of all queries: wrong everywhere in one direction
 
 
 class Sums(NamedTuple):
     """Sums over the rows of an output, of which all differences are made."""
 
     rows: int = 0
-    ours: float = 0.0
-    """Squares of our values."""
-    theirs: float = 0.0
-    """Squares of the reference's."""
-    products: float = 0.0
-    """Products of both."""
-    errors: float = 0.0
-    """Squares of the differences."""
-    worst_row: float = 0.0
-    """The largest sum of squares of a row's differences."""
-    largest: float = 0.0
-    """The largest difference."""
-    direction: npt.NDArray[np.float64] | float = 0.0
-    """The differences of all rows, added up by feature."""
+    ours: float = 0.0  # squares of our values
+    theirs: float = 0.0  # squares of the reference's
+    products: float = 0.0  # products of both
+    errors: float = 0.0  # squares of the differences
+    worst_row: float = 0.0  # the largest sum of squares of a row's differences
+    largest: float = 0.0  # the largest difference
+    direction: npt.NDArray[np.float64] | float = 0.0  # the differences of all rows, by feature
 
     def plus(self, other: "Sums") -> "Sums":
-        """The sums over the rows of both."""
         return Sums(
             self.rows + other.rows,
             self.ours + other.ours,
@@ -110,10 +98,7 @@ def output_name(name: str) -> str:
 
 
 def measure_outputs(outputs: Arrays, reference: Arrays) -> dict[str, Measured]:
-    """The differences of each output; both hold the same names and shapes.
-
-    An output's mean is taken over all queries, so that one with few rows a query has more.
-    """
+    """The differences of each output, which both hold; means are taken over all queries."""
     sums = {name: sums_of(outputs[name], reference[name]) for name in sorted(reference)}
     queries: dict[str, Sums] = {}
     for name, one in sums.items():
@@ -136,33 +121,34 @@ def differences_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Diffe
     return {name: worst_difference(members) for name, members in grouped.items()}
 
 
-def array_shapes(arrays: Arrays) -> dict[str, list[int]]:
-    """The shape of each array, by name."""
-    return {name: list(array.shape) for name, array in sorted(arrays.items())}
-
-
 def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
-    """The sums over the rows of two arrays of one shape."""
     sums = Sums()
-    for one, other in _blocks(ours, theirs):
+    if not theirs.size:
+        return sums
+    own_rows, other_rows = as_rows(ours), as_rows(theirs)
+    step = max(1, _BLOCK // other_rows.shape[1])
+    for start in range(0, len(own_rows), step):
+        # As numbers that sums lose little of.
+        one = own_rows[start : start + step].astype(np.float64)
+        other = other_rows[start : start + step].astype(np.float64)
         error = one - other
         squares = np.square(error).sum(axis=1)
-        block = Sums(
-            len(one),
-            float(np.vdot(one, one)),
-            float(np.vdot(other, other)),
-            float(np.vdot(one, other)),
-            float(squares.sum()),
-            float(squares.max()),
-            float(np.abs(error).max()),
-            error.sum(axis=0),
+        sums = sums.plus(
+            Sums(
+                len(one),
+                float(np.vdot(one, one)),
+                float(np.vdot(other, other)),
+                float(np.vdot(one, other)),
+                float(squares.sum()),
+                float(squares.max()),
+                float(np.abs(error).max()),
+                error.sum(axis=0),
+            )
         )
-        sums = sums.plus(block)
     return sums
 
 
 def relative_difference(ours: AnyArray, theirs: AnyArray) -> float:
-    """Euclidean norm of the difference by that of the reference; 0 if both are 0."""
     return sums_of(ours, theirs).relative
 
 
@@ -177,21 +163,7 @@ def worst_difference(differences: Iterable[Difference]) -> Difference:
 
 
 def as_rows(values: AnyArray) -> AnyArray:
-    """The array as [rows, features]."""
     return values.reshape(-1, values.shape[-1] if values.ndim else 1)
-
-
-def _blocks(
-    ours: AnyArray, theirs: AnyArray
-) -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
-    """Rows of both, as numbers that sums lose little of."""
-    if not theirs.size:
-        return
-    one, other = as_rows(ours), as_rows(theirs)
-    step = max(1, _BLOCK // other.shape[1])
-    for start in range(0, len(other), step):
-        rows = slice(start, start + step)
-        yield one[rows].astype(np.float64), other[rows].astype(np.float64)
 
 
 def _ratio(difference: float, size: float) -> float:

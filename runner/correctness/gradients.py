@@ -1,33 +1,31 @@
 """One training step against the fp32 reference: loss, gradients and updates of each parameter.
 
-The reference holds a sketch of each parameter's gradient and evenly spaced elements of its update,
-some 8,000 numbers a parameter whatever its size. As for outputs, three times what honest arithmetic
-differs by is allowed, parameter by parameter. Where bf16 itself decides a gradient's direction, its
-norm is still compared; where rounding alone makes the gradient, as that of a key's bias, which
-softmax cancels, nothing is.
+The reference holds a sketch of each gradient and evenly spaced elements of each update. As for
+outputs, three times what honest arithmetic differs by is allowed, parameter by parameter. Where
+bf16 itself decides a gradient's direction, its norm is still compared; where rounding alone makes
+the gradient, as that of a key's bias, which softmax cancels, nothing is.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from runner.backends.base import Rehearsal
 from runner.contract.cell import Cell
 from runner.contract.reasons import reason, reason_columns
+from runner.correctness.compare_outputs import MARGIN
 from runner.correctness.differences import AnyArray, Arrays, relative_difference
-from runner.correctness.tolerance import MARGIN
 
 _GRADIENT, _UPDATE, _LOSS = "gradient.", "update.", "training_loss"
 """Beginnings of names that go on with a parameter, and the name of the step's loss."""
-_HONEST = "honest_step."
-"""The beginning of names that go on with a training precision."""
+_KINDS: tuple[Literal["gradient", "update"], ...] = ("gradient", "update")
+_HONEST = "honest_step."  # the beginning of names that go on with a training precision
 _NEGLIGIBLE = 1e-6
 """Norm of a gradient by that of all, below which rounding alone makes it: those of keys' biases
 have 1e-9, the least of others 1e-5."""
-_MOST = 0.9
-"""A tolerance above would let a gradient pass that is 0."""
+_MOST = 0.9  # a tolerance above would let a gradient pass that is 0
 _VANISHED = 0.999
 
 _FLOORS: Mapping[str, Mapping[str, float]] = {
@@ -55,21 +53,15 @@ _CATALOGUE: Mapping[str, float] = {"gradient": 0.05, "update": 0.2, "loss": 3e-3
 class StepDifference(NamedTuple):
     """One difference of a step, by the reference's own size."""
 
-    where: str
-    """E.g. `gradient of decoder.weight`, `norm of the update of decoder.weight`."""
-    kind: str
-    """`gradient`, `update` or `loss`."""
+    where: str  # e.g. `gradient of decoder.weight`, `norm of the update of …`
+    kind: Literal["gradient", "update", "loss"]
     value: float
-    largest: float = 1.0
-    """The reference's largest element by its norm."""
-    is_norm: bool = False
-    """True for the difference of norms alone."""
+    largest: float = 1.0  # the reference's largest element by its norm
+    is_norm: bool = False  # True for the difference of norms alone
     shorter: bool = False
-    """True if ours is the shorter one."""
 
 
 def step_arrays(step: Rehearsal) -> dict[str, AnyArray]:
-    """The arrays that a reference keeps of a step."""
     return {
         _LOSS: np.array(step.loss),
         **{f"{_GRADIENT}{name}": array for name, array in step.gradients.items()},
@@ -109,23 +101,22 @@ def compare_step(cell: Cell, ours: Arrays, reference: Arrays) -> dict[str, Any]:
         "gradient_tolerance": allowed[worst],
         "gradient_where": differences[worst].where,
     }
-    if shares[worst] <= 1:
-        return {**columns, "correct": True, **reason_columns("correct", None)}
-    explanation = reason(
-        "step_differs",
-        where=differences[worst].where,
-        difference=differences[worst].value,
-        precision=cell.precision,
-        allowed=allowed[worst],
-    )
-    return {**columns, "correct": False, **reason_columns("correct", explanation)}
+    explanation = None
+    if shares[worst] > 1:
+        explanation = reason(
+            "step_differs",
+            where=differences[worst].where,
+            difference=differences[worst].value,
+            precision=cell.precision,
+            allowed=allowed[worst],
+        )
+    return {**columns, "correct": explanation is None, **reason_columns("correct", explanation)}
 
 
 def step_differences(ours: Arrays, reference: Arrays) -> Iterator[StepDifference]:
     """Every difference, in an order that the reference decides; an array's norm follows it."""
-    yield StepDifference(
-        "loss", "loss", _finite(relative_difference(ours[_LOSS], reference[_LOSS]))
-    )
+    loss = relative_difference(ours[_LOSS], reference[_LOSS])
+    yield StepDifference("loss", "loss", _finite(loss))
     gradients = [name for name in sorted(reference) if name.startswith(_GRADIENT)]
     norms = {name: float(np.linalg.norm(reference[name])) for name in gradients}
     whole = float(np.linalg.norm(list(norms.values())))
@@ -133,25 +124,22 @@ def step_differences(ours: Arrays, reference: Arrays) -> Iterator[StepDifference
         if norms[name] <= _NEGLIGIBLE * whole:
             continue
         parameter = name.removeprefix(_GRADIENT)
-        for start in (_GRADIENT, _UPDATE):
-            theirs = reference[f"{start}{parameter}"]
-            yield from _of_array(start, parameter, ours.get(f"{start}{parameter}"), theirs)
+        for kind in _KINDS:
+            array = f"{kind}.{parameter}"
+            yield from _of_array(kind, parameter, ours.get(array), reference[array])
 
 
 def _of_array(
-    start: str, parameter: str, ours: AnyArray | None, theirs: AnyArray
+    kind: Literal["gradient", "update"], parameter: str, ours: AnyArray | None, theirs: AnyArray
 ) -> Iterator[StepDifference]:
-    kind = start.removesuffix(".")
     own = np.zeros_like(theirs) if ours is None or ours.shape != theirs.shape else ours
     whole = _finite(relative_difference(own, theirs))
     norms = float(np.linalg.norm(own)), float(np.linalg.norm(theirs))
     largest = float(np.abs(theirs).max()) / norms[1] if norms[1] else 1.0
     yield StepDifference(f"{kind} of {parameter}", kind, whole, largest)
     length = _finite(abs(norms[0] - norms[1]) / norms[1]) if norms[1] else 0.0
-    shorter = norms[0] < norms[1]
-    yield StepDifference(
-        f"norm of the {kind} of {parameter}", kind, length, is_norm=True, shorter=shorter
-    )
+    where, shorter = f"norm of the {kind} of {parameter}", norms[0] < norms[1]
+    yield StepDifference(where, kind, length, is_norm=True, shorter=shorter)
 
 
 def _tolerances(

@@ -19,7 +19,6 @@ from runner.correctness.differences import (
     output_name,
     worst_difference,
 )
-from runner.correctness.tolerance import HONEST
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
 """Those that a reference can tell of, beside fp32."""
@@ -43,12 +42,12 @@ def honest_arrays(
     compute: Callable[[Precision], Arrays],
     precisions: Iterable[Precision] = PRECISIONS,
 ) -> dict[str, AnyArray]:
-    """The differences of these precisions, or the reason where torch has no such arithmetic."""
+    """By precision its differences, or the reason where torch has no such arithmetic."""
     arrays: dict[str, AnyArray] = {}
     for precision in precisions:
         try:
             honest = honest_by_output(compute(precision), reference)
-        except (*_EXPECTED, RuntimeError) as error:
+        except Exception as error:
             if not is_lack(error):
                 raise
             arrays[f"{HONEST_FAILURE}{precision}"] = np.array(write_reason(reason_of(error)))
@@ -60,9 +59,8 @@ def honest_arrays(
 
 def is_lack(error: Exception) -> bool:
     """True if the error says that torch has no such arithmetic for the model."""
-    return isinstance(error, _EXPECTED) or (
-        isinstance(error, RuntimeError) and _LACKS.search(str(error)) is not None
-    )
+    says_so = isinstance(error, RuntimeError) and _LACKS.search(str(error)) is not None
+    return says_so or isinstance(error, _EXPECTED)
 
 
 def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference]:
@@ -71,52 +69,33 @@ def honest_by_output(outputs: Arrays, reference: Arrays) -> dict[str, Difference
     worst = worst_difference(own.values())
     if not np.isfinite(worst).all():
         raise Unsupported(reason("outputs_not_finite"))
-    return _with_few(own, worst, reference)
+    return with_few(own, worst, reference)
 
 
-def honest_of_catalogue(reference: Arrays, precision: Precision) -> dict[str, Difference]:
-    """By output, the worst of the catalogue: for a model that has no differences of its own."""
-    worst = HONEST[precision]
-    return _with_few({output_name(name): worst for name in reference}, worst, reference)
-
-
-def _with_few(
+def with_few(
     own: Mapping[str, Difference], worst: Difference, reference: Arrays
 ) -> dict[str, Difference]:
-    """The differences, with the worst of all for outputs of few values."""
-    few = few_valued(reference)
-    return {name: _for_few(worst, few[name]) if name in few else one for name, one in own.items()}
+    """The differences; for outputs of few values the worst of all.
 
-
-def few_valued(reference: Arrays) -> dict[str, list[AnyArray]]:
-    """The arrays of each output whose own difference is chance, since it has too few values."""
+    Its mean is one that their rows can have by chance: independent errors of n rows have a mean of
+    1/sqrt(n) of their size, and those of other outputs, which have more rows, average out further.
+    """
     members: dict[str, list[AnyArray]] = {}
     for name, array in reference.items():
         members.setdefault(output_name(name), []).append(array)
-    return {
-        name: arrays
-        for name, arrays in members.items()
-        if sum(array.size for array in arrays) < _FEWEST_VALUES
-    }
-
-
-def _for_few(worst: Difference, arrays: Iterable[AnyArray]) -> Difference:
-    """The worst of all, with a mean that these rows can have by chance.
-
-    Independent errors of n rows have a mean of 1/sqrt(n) of their size, and those of other outputs,
-    which have more rows, average out further.
-    """
-    rows = sum(len(as_rows(array)) for array in arrays)
-    return worst._replace(mean=max(worst.mean, worst.relative / math.sqrt(rows)))
+    differences = dict(own)
+    for name in own:
+        if sum(array.size for array in members[name]) < _FEWEST_VALUES:
+            rows = sum(len(as_rows(array)) for array in members[name])
+            by_chance = worst.relative / math.sqrt(rows)
+            differences[name] = worst._replace(mean=max(worst.mean, by_chance))
+    return differences
 
 
 def take_honest(
     reference: dict[str, AnyArray], precision: Precision
 ) -> tuple[Mapping[str, Difference], Reason | None]:
-    """Remove what a reference holds beside outputs; this precision's differences, or the reason.
-
-    Differences are by output, and empty if the reference holds none of this precision.
-    """
+    """Remove what a reference holds beside outputs; this precision's differences, or the reason."""
     names = [name for name in reference if name.startswith((HONEST_DIFFERENCE, HONEST_FAILURE))]
     taken = {name: reference.pop(name) for name in names}
     start = f"{HONEST_DIFFERENCE}{precision}."

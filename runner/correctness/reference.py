@@ -1,4 +1,9 @@
-"""References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed."""
+"""References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed.
+
+Generation is compared by teacher forcing: every step of a decode loop is fed the same tokens, so
+that no near tie makes all that follow differ. The tokens are drawn, since greedy ones of random
+weights soon repeat, and a cache of equal entries would hide that it is not read.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -6,10 +11,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from runner.backends import load_runtime
-from runner.backends.base import FloatArray, Session
-from runner.backends.graphs.feeds import LOGITS, Tokens
+from runner.backends.base import FloatArray, Generator, Session
+from runner.backends.graphs.feeds import LOGITS, MODALITIES, Tokens, start_tokens, token_input
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES, TrainingPrecision
 from runner.contract.cell import Cell, Precision
@@ -17,36 +23,35 @@ from runner.contract.errors import BenchError, JobError, Unsupported, reason_of
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind, reference_kind
 from runner.contract.job import Job
+from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason, write_reason
-from runner.correctness.continuation import continued, forced_tokens
 from runner.correctness.differences import QUERY_PREFIXES, AnyArray
 from runner.correctness.gradients import honest_step, step_arrays
 from runner.correctness.honest import honest_arrays, is_lack
-from runner.inputs import Inputs, padded, synthesise, synthesise_labels
+from runner.inputs import MASK, Inputs, padded, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
 from runner.measure.phases import garbage_collection_off, heap_set_aside
-from runner.process.streams import Progress
+from runner.process import Progress
 
 BATCH_SIZE = 2
 SEQUENCE_LENGTH = 32
 NEW_TOKENS = 16
 GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
-STEPS = "steps.logits"
-"""The name of the logits of all decode steps."""
+STEPS = "steps.logits"  # the name of the logits of all decode steps
 MOST_PARAMETERS = 700_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
 _QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
 """Fixed queries of models that take text, which have many rows a query, and of others, which often
 have one a sample."""
+_FILLED: Mapping[str, int] = {MASK: 1, MODALITIES: 0}
+"""The value for each further token in arguments beside the prompt."""
+_STREAM = 2  # the stream of random numbers, beside those of inputs and labels
 
 
 def fixed_cell(job: Job) -> Cell:
-    """The cell whose shape is used to verify every session of this model.
-
-    Images and sounds are the smallest that the model takes.
-    """
+    """The cell that verifies every session of this model, with the smallest images and sounds."""
     model = job.model
     longest = model.max_sequence_length or 2 * SEQUENCE_LENGTH
     length = max(1, min(SEQUENCE_LENGTH, longest - NEW_TOKENS))
@@ -79,7 +84,6 @@ def fixed_queries(job: Job) -> dict[str, Inputs]:
 
 
 def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
-    """The outputs for the fixed queries, by name."""
     cell = fixed_cell(job)
     return {
         f"{prefix}{name}": np.array(array)
@@ -88,35 +92,18 @@ def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
     }
 
 
-def generate_tokens(session: Session, job: Job, clock: Clock) -> Tokens:
-    """The tokens generated after the fixed prompt."""
+def bind_fixed_prompt(session: Session, job: Job, clock: Clock) -> Generator:
     cell = fixed_cell(job)
-    generate = session.bind_generation(cell, synthesise(job.model, cell, job.weights_seed), clock)
-    return generate().tokens
-
-
-def compute_choices(session: Session, job: Job, tokens: Tokens, clock: Clock) -> FloatArray:
-    """The logits before each of the tokens that this session generated after the fixed prompt."""
-    cell = fixed_cell(job)
-    inputs = synthesise(job.model, cell, job.weights_seed)
-    return session.bind_generation(cell, inputs, clock).forced(tokens)
+    return session.bind_generation(cell, synthesise(job.model, cell, job.weights_seed), clock)
 
 
 def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatArray]:
-    """The logits of every decode step after the fixed prompt, as it is made to take drawn tokens.
-
-    Empty for a model that takes no tokens.
-    """
-    cell = fixed_cell(job)
-    tokens = forced_tokens(job.model, cell, job.weights_seed)
-    if tokens is None:
-        return {}
-    inputs = synthesise(job.model, cell, job.weights_seed)
-    return {STEPS: session.bind_generation(cell, inputs, clock).forced(tokens)}
+    """The logits of every decode step that is made to take drawn tokens; empty without tokens."""
+    tokens = _forced_tokens(job)
+    return {} if tokens is None else {STEPS: bind_fixed_prompt(session, job, clock).forced(tokens)}
 
 
 def compute_step(session: Session, job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """Loss, gradients and updates of one training step on the fixed batch."""
     cell = fixed_cell(job)
     batch = {
         **synthesise(job.model, cell, job.weights_seed),
@@ -126,24 +113,8 @@ def compute_step(session: Session, job: Job, clock: Clock) -> dict[str, AnyArray
         return step_arrays(trainer.rehearse())
 
 
-def _steps_at_once(session: Session, job: Job) -> dict[str, AnyArray]:
-    """The same logits from one pass over prompt and tokens, which needs no cache."""
-    cell = fixed_cell(job)
-    tokens = forced_tokens(job.model, cell, job.weights_seed)
-    if tokens is None:
-        return {}
-    inputs = continued(job.model, synthesise(job.model, cell, job.weights_seed), tokens[:, :-1])
-    logits = session.arrays(session.bind(cell, inputs)())[LOGITS]
-    return {STEPS: logits[:, -tokens.shape[1] :]}
-
-
 def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
-    """Write `<job.reference>.npz`, or `<job.reference>.failed` with the reason.
-
-    Raises:
-        JobError: the job names no reference.
-        RecordNotSaved: the folder takes no more files.
-    """
+    """Write `<job.reference>.npz`, or `<job.reference>.failed` with the reason."""
     name = job.reference
     if name is None:
         raise JobError(f"{job.id}: a job that computes a reference names it, this one does not")
@@ -162,31 +133,28 @@ def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
     """Outputs, tokens and steps in fp32, and the differences of the job's other precisions."""
     if job.cells[0].mode == "training":
         return _training_arrays(job, clock)
-    generates = graph_kind(job.cells[0]) == "generation"
+    tokens: dict[str, AnyArray] = {}
     with _opened(job) as session:
         arrays = _outputs(session, job)
-        tokens = generate_tokens(session, job, clock) if generates else None
-        small = session.parameters <= MOST_PARAMETERS
+        if graph_kind(job.cells[0]) == "generation":
+            tokens[GENERATED_TOKENS] = bind_fixed_prompt(session, job, clock)().tokens
+        parameters = session.parameters
     _require_finite(arrays)
-    compute = partial(_outputs_in if small else _refuse_large, job)
-    honest = honest_arrays(arrays, compute, job.honest)
-    return {**arrays, **honest, **({} if tokens is None else {GENERATED_TOKENS: tokens})}
+    compute = partial(_outputs_in, job, parameters)
+    return {**arrays, **honest_arrays(arrays, compute, job.honest), **tokens}
 
 
 def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """Outputs and one training step in fp32, and the differences of lower precisions.
-
-    A step in bf16 stands for fp16 too, which takes seconds on many CPUs.
-    """
+    """Outputs and one step in fp32, and differences; bf16 stands for fp16, slow on CPUs."""
     with _opened(job) as session:
         outputs: dict[str, AnyArray] = dict(compute_outputs(session, job))
         arrays = {**outputs, **compute_step(session, job, clock)}
-        small = session.parameters <= MOST_PARAMETERS
+        parameters = session.parameters
     _require_finite(arrays)
-    compute = partial(_outputs_in if small else _refuse_large, _in_bf16(job, "pure"))
+    compute = partial(_outputs_in, _in_bf16(job, "pure"), parameters)
     honest = honest_arrays(outputs, compute, job.honest)
     kinds: tuple[TrainingPrecision, ...] = ("mixed", "pure") if "bf16" in job.honest else ("mixed",)
-    for kind in kinds if small and job.honest else ():
+    for kind in kinds if parameters <= MOST_PARAMETERS and job.honest else ():
         other = _in_bf16(job, kind)
         try:
             with _opened(other) as session:
@@ -207,25 +175,26 @@ def _require_finite(arrays: Mapping[str, AnyArray]) -> None:
         raise BenchError(reason("outputs_not_finite"))
 
 
-def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
-    arrays: dict[str, AnyArray] = dict(compute_outputs(session, job))
-    if graph_kind(job.cells[0]) == "generation":
-        arrays |= _steps_at_once(session, job)
-    return arrays
-
-
-def _outputs_in(job: Job, precision: Precision) -> dict[str, AnyArray]:
+def _outputs_in(job: Job, parameters: int, precision: Precision) -> dict[str, AnyArray]:
+    if parameters > MOST_PARAMETERS:
+        facts = {"model": job.model.name, "most": MOST_PARAMETERS, "precision": precision}
+        raise Unsupported(reason("too_many_parameters", **facts))
     cell = job.cells[0].model_copy(update={"precision": precision})
     with _opened(job.model_copy(update={"cells": (cell,)})) as session:
         return _outputs(session, job)
 
 
-def _refuse_large(job: Job, precision: Precision) -> dict[str, AnyArray]:
-    raise Unsupported(
-        reason(
-            "too_many_parameters", model=job.model.name, most=MOST_PARAMETERS, precision=precision
-        )
-    )
+def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
+    """The outputs; of a generation also the logits of the steps, from one pass without a cache."""
+    arrays: dict[str, AnyArray] = dict(compute_outputs(session, job))
+    tokens = _forced_tokens(job) if graph_kind(job.cells[0]) == "generation" else None
+    if tokens is not None:
+        cell = fixed_cell(job)
+        prompt = synthesise(job.model, cell, job.weights_seed)
+        inputs = continued(job.model, prompt, tokens[:, :-1])
+        logits = session.arrays(session.bind(cell, inputs)())[LOGITS]
+        arrays[STEPS] = logits[:, -tokens.shape[1] :]
+    return arrays
 
 
 @contextmanager
@@ -235,3 +204,30 @@ def _opened(job: Job) -> Iterator[Session]:
         session = runtime.open_session(job, job_threads(job))
     with heap_set_aside(), closing(session):
         yield session
+
+
+def _forced_tokens(job: Job) -> Tokens | None:
+    """Drawn tokens, int64 [batch, steps]; None if the model takes no tokens."""
+    cell, model = fixed_cell(job), job.model
+    specs = [spec for spec in model.inputs if spec.name == token_input(model)]
+    if not specs or specs[0].high is None or cell.new_tokens is None:
+        return None
+    size = (cell.batch_size, min(cell.new_tokens, model.max_new_tokens or cell.new_tokens))
+    generator = np.random.default_rng((job.weights_seed, _STREAM))
+    return generator.integers(specs[0].low, specs[0].high, size=size, dtype=np.int64)
+
+
+def continued(model: ModelSpec, inputs: Inputs, tokens: Tokens) -> Inputs:
+    """The inputs with these tokens behind the prompt, or behind a decoder's start token."""
+    if model.encoder_decoder:
+        return {**inputs, token_input(model): _behind(start_tokens(model, inputs), tokens)}
+    further = {name: np.full_like(tokens, value) for name, value in _FILLED.items()}
+    further[token_input(model)] = tokens
+    return {
+        name: _behind(array, further[name]) if name in further else array
+        for name, array in inputs.items()
+    }
+
+
+def _behind(array: npt.NDArray[np.generic], more: Tokens) -> npt.NDArray[np.generic]:
+    return np.concatenate([array, more.astype(array.dtype)], axis=1)

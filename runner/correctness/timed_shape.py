@@ -1,12 +1,8 @@
 """Outputs at a timed shape, of runtimes that compile another program for each shape.
 
 The fixed samples are put into a query of the timed shape: repeated over the batch, and followed by
-other tokens that they must not see, since the mask hides them or no token sees later ones. So the
-reference of the fixed shape holds what must come out, and no cell needs one of its own.
-
-What the tokens behind the fixed samples give is not compared, nor is a training step: its loss is a
-mean or a contrast over the whole batch, so that repeated samples with others behind them have
-another one, and the reference holds no gradients of it.
+other tokens that they must not see. So the reference of the fixed shape holds what must come out.
+What the other tokens give is not compared, nor is a training step, whose loss is over the batch.
 """
 
 from collections.abc import Mapping
@@ -28,7 +24,6 @@ from runner.inputs import MASK, Inputs, synthesise
 _MOST_VALUES = 1 << 26
 """Values of all outputs at most, 256 MiB in fp32: they are copied to the host."""
 _COMPILING = ("torch_compile", "openvino")
-"""Runtimes that compile for the shape of each query."""
 _FIXED = "fixed"
 """The beginning of a session's option `shapes` where its graph was loaded for one shape."""
 _GROWING = ("batch_size", "sequence_length", "prompt_length")
@@ -38,14 +33,9 @@ _GROWING = ("batch_size", "sequence_length", "prompt_length")
 def is_compiled_for(cell: Cell, columns: Columns) -> bool:
     """True if what the cell times goes through a program of that one shape.
 
-    No generation does, since its cache grows with each token: OpenVINO's generating graphs stay
-    dynamic and say so, WebNN has a program for each length of the cache, other paths that compile
-    for each shape have no generation, and a graph of fixed sizes fails its export's check at the
-    second step.
-
-    Args:
-        cell: the cell.
-        columns: the session's, with that shape bound last.
+    No generation does, since its cache grows with each token: graphs that generate stay dynamic, or
+    have a program for each length of the cache. The columns are the session's, with that shape
+    bound last.
     """
     if cell.mode == "training":
         return False
@@ -82,19 +72,12 @@ def compare_timed(
 ) -> Columns | None:
     """The columns of the comparison at the cell's shape; None if it cannot be made.
 
-    Outputs of other names than the reference's are wrong, as at the fixed shape. One whose first
-    axis has neither samples nor a known number of values for each is left out: nothing tells which
-    part of it the fixed samples decide.
-
-    Args:
-        session: with the cell's shape bound last, so that nothing is compiled again.
-        job: the job.
-        cell: the cell of a forward pass.
-        reference: the fp32 outputs for the fixed queries.
-        allowed: the tolerances of each of them.
+    Call it with the cell's shape bound last, so that nothing is compiled again. An output whose
+    first axis has neither samples nor a known number of values for each is left out.
     """
     query = timed_query(job, cell)
-    first = _of_first_query(reference)
+    own_names = (name for name in reference if name == output_name(name))
+    first = {name: reference[name] for name in own_names if name not in (STEPS, GENERATED_TOKENS)}
     if query is None or _values(first, job, cell) > _MOST_VALUES:
         return None
     outputs = session.arrays(session.bind(cell, query)())
@@ -114,14 +97,7 @@ def compare_timed(
     return judge_outputs(ours, theirs, tolerances, cell.precision)
 
 
-def _of_first_query(reference: Arrays) -> dict[str, AnyArray]:
-    """The outputs of a forward pass for the first fixed query, without those of decode steps."""
-    outputs = (name for name in reference if name == output_name(name))
-    return {name: reference[name] for name in outputs if name not in (STEPS, GENERATED_TOKENS)}
-
-
 def _media(model: ModelSpec, cell: Cell) -> dict[str, int]:
-    """The sizes of images and sounds."""
     sizes = sizes_of(model, cell).items()
     return {name: size for name, size in sizes if name not in _GROWING}
 
@@ -144,10 +120,7 @@ def _begun(query: AnyArray, fixed: AnyArray) -> AnyArray:
 
 
 def _matched(ours: AnyArray, theirs: AnyArray, batch: int) -> tuple[AnyArray, AnyArray] | None:
-    """The part of an output that the fixed samples decide, and what it must be.
-
-    None if it is not known which part that is.
-    """
+    """The part of an output that the fixed samples decide, and what it must be; None if unknown."""
     if ours.ndim != theirs.ndim:
         return ours, theirs  # which is wrong
     for axis, (size, fixed) in enumerate(zip(ours.shape, theirs.shape, strict=True)):

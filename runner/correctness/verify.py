@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,38 +14,41 @@ from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import Reason, parse_reason, reason, reason_columns, reason_from
 from runner.contract.record.record import Columns
-from runner.correctness.compare_outputs import allowed_differences, compare_outputs
+from runner.correctness.compare_outputs import (
+    FLOORS,
+    allowed_differences,
+    compare_outputs,
+    method_of,
+)
 from runner.correctness.differences import AnyArray, Difference
 from runner.correctness.gradients import compare_step, take_step
 from runner.correctness.honest import take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     STEPS,
-    compute_choices,
+    bind_fixed_prompt,
     compute_outputs,
     compute_step,
     compute_steps,
     fixed_cell,
-    generate_tokens,
 )
 from runner.correctness.timed_shape import compare_timed, is_compiled_for
-from runner.correctness.tolerance import FLOORS, method_of
 from runner.measure.clock import Clock
 
 WHERE = "choice of tokens"
-"""The word of `difference_where` for a token that was not the likeliest."""
 
 
 def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: float) -> Columns:
     """The columns, changed if choices are nearer to what is allowed than differences are.
 
-    Args:
-        columns: those about the differences.
-        logits: before each token, with all earlier ones fed: [batch, steps, vocabulary].
-        tokens: those that were generated.
-        most: the allowed lack, by the logits' root mean square.
+    A token lacks what its logit is below the largest one, by the root mean square of all; `most` is
+    allowed. The logits are those before each token, with all earlier ones fed: [batch, steps,
+    vocabulary].
     """
-    lacks = choice_lacks(logits, tokens)
+    numbers = logits.astype(np.float64)
+    chosen = np.take_along_axis(numbers, tokens[..., np.newaxis], axis=-1)[..., 0]
+    size = float(np.sqrt(np.mean(numbers**2)))
+    lacks = (numbers.max(axis=-1) - chosen) / (size or 1.0)
     share = float(lacks.max(initial=0.0)) / most
     if not share > columns.get("tolerance_share", np.inf):
         return columns
@@ -57,28 +60,15 @@ def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: fl
     return {**changed, "correct": False, **reason_columns("correct", explanation)}
 
 
-def choice_lacks(logits: FloatArray, tokens: Tokens) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """By token, the largest logit less its own, by the root mean square of all."""
-    numbers = logits.astype(np.float64)
-    chosen = np.take_along_axis(numbers, tokens[..., np.newaxis], axis=-1)[..., 0]
-    size = float(np.sqrt(np.mean(numbers**2)))
-    lacks: np.ndarray[Any, np.dtype[np.float64]] = (numbers.max(axis=-1) - chosen) / (size or 1.0)
-    return lacks
-
-
-_ORDER = (False, None, True)
-"""Verdicts, the one first that counts for several comparisons."""
+_ORDER = (False, None, True)  # verdicts, the one first that counts for several comparisons
 
 
 class Reference(NamedTuple):
     """The content of a reference that counts for one precision."""
 
-    outputs: dict[str, AnyArray]
-    """The fp32 outputs, with generated tokens."""
-    honest: Mapping[str, Difference]
-    """By output, the precision's own differences; empty if there are none."""
-    failure: Reason | None
-    """The reason why there are none."""
+    outputs: dict[str, AnyArray]  # the fp32 outputs, with generated tokens
+    honest: Mapping[str, Difference]  # by output, its differences; empty if there are none
+    failure: Reason | None  # the reason why there are none
 
 
 def verify_session(
@@ -91,13 +81,6 @@ def verify_session(
     """The columns about the agreement of this session's outputs with the reference.
 
     An obstacle to the comparison becomes a reason, never a failure of the cell.
-
-    Args:
-        session: the session.
-        job: its job.
-        references: the folder of references.
-        clock: the clock of generation.
-        observed: the session's columns for the cell.
     """
     cell = job.cells[0]
     method = method_of(cell, observed or {})
@@ -106,14 +89,15 @@ def verify_session(
         reference = read_reference(references, job, cell.precision)
         outputs, expected, tokens = compute_outputs(session, job), reference.outputs, None
         if cell.mode == "generation":
-            tokens = (generate_tokens(session, job, clock), expected.pop(GENERATED_TOKENS))
+            generated = bind_fixed_prompt(session, job, clock)().tokens
+            tokens = (generated, expected.pop(GENERATED_TOKENS))
             outputs |= compute_steps(session, job, clock)
         step = take_step(expected)
         columns: Columns = compare_outputs(
             outputs, expected, tokens, cell.precision, reference.honest, method
         )
         if tokens is not None and STEPS in outputs:
-            logits = compute_choices(session, job, tokens[0], clock)
+            logits = bind_fixed_prompt(session, job, clock).forced(tokens[0])
             most = FLOORS[cell.precision].row
             columns = judge_choices(columns, logits, tokens[0], most)
         columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
@@ -131,17 +115,7 @@ def verify_session(
 def verify_timed(
     session: Session, job: Job, cell: Cell, references: Path | None, observed: Columns
 ) -> Columns:
-    """The same at the cell's own shape, where what is timed was compiled for it; else nothing.
-
-    Call it while that shape is the one that was bound last, so that nothing is compiled again.
-
-    Args:
-        session: the session.
-        job: its job.
-        cell: a cell of it, with the batch that was timed.
-        references: the folder of references.
-        observed: the session's columns for the cell.
-    """
+    """The same at the cell's own shape, which is bound last, if a program was compiled for it."""
     if not is_compiled_for(cell, observed):
         return {}
     shape = fixed_shape(cell)
@@ -157,8 +131,7 @@ def verify_timed(
     cause = found_in(columns)
     if cause is None:
         return columns
-    explanation = reason("at_shape", shape=shape, cause=cause)
-    return {**columns, **reason_columns("correct", explanation)}
+    return {**columns, **reason_columns("correct", reason("at_shape", shape=shape, cause=cause))}
 
 
 def join_verified(fixed: Columns, timed: Columns) -> Columns:
@@ -169,12 +142,16 @@ def join_verified(fixed: Columns, timed: Columns) -> Columns:
         return _decisive(fixed, timed)
     shapes = (fixed.get("verified_shape"), timed.get("verified_shape"))
     verified = {"verified_shape": ", ".join(str(shape) for shape in shapes if shape)}
-    counts = max(fixed, timed, key=lambda columns: (not columns["correct"], _share(columns)))
+
+    def rank(columns: Columns) -> tuple[bool, float]:
+        share = columns.get("tolerance_share")
+        return not columns["correct"], float(share) if isinstance(share, float) else np.inf
+
+    counts = max(fixed, timed, key=rank)
     return {**counts, "token_agreement": fixed.get("token_agreement"), **verified}
 
 
 def read_reference(references: Path | None, job: Job, precision: Precision) -> Reference:
-    """The job's reference."""
     if references is None or job.reference is None:
         raise BenchError(reason("no_reference_given"))
     path = references / f"{job.reference}.npz"
@@ -193,21 +170,15 @@ def _decisive(one: Columns, other: Columns) -> Columns:
     return min((one, other), key=lambda columns: _ORDER.index(columns.get("correct")))
 
 
-def _share(columns: Columns) -> float:
-    share = columns.get("tolerance_share")
-    return float(share) if isinstance(share, float) else np.inf
-
-
 def _guarded(compare: Callable[[], Columns]) -> Columns:
     try:
         return compare()
     except BenchError as error:
-        return {"correct": None, **reason_columns("correct", error.reason)}
+        explanation = error.reason
     except Exception as error:  # a model may refuse the fixed input in any way
         explanation = reason("not_compared", cause=reason_of(error))
-        return {"correct": None, **reason_columns("correct", explanation)}
+    return {"correct": None, **reason_columns("correct", explanation)}
 
 
 def found_in(columns: Columns) -> Reason | None:
-    """The reason in the columns of a comparison."""
     return reason_from(columns.get("correct_code"), columns.get("correct_facts"))

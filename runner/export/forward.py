@@ -1,6 +1,6 @@
 """Export a forward pass as one ONNX file, or as one for each part of the model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,18 +10,20 @@ import torch
 
 from runner.contract.graph import PART_WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
-from runner.export.check import largest_difference, parts_evaluator
-from runner.export.export_once import Files, GraphExport
-from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
+from runner.export.check import Sample, largest_difference, parts_evaluator
+from runner.export.graphs import Files, GraphExport
 from runner.export.onnx_files import keep_outputs, save_sharing
-from runner.export.samples import Sample
-from runner.export.strategies import Strategy, whole_or_split_strategies
 from runner.export.torch_exporters import (
+    IMAGE_SIZES,
     ExportSubject,
+    FixedGeometry,
+    Strategy,
     Tensors,
+    as_numbers,
     build_model,
     export_whole,
     trace_model,
+    whole_or_split_strategies,
 )
 
 _FEATURES = "image_features"
@@ -30,32 +32,25 @@ _DEEPER = "deepstack_features"
 _EMBEDS = "inputs_embeds"
 _PLACES = "image_places"
 """The tokens of the prompt that stand for the image."""
+_FILE = "forward.onnx"
+_Part = tuple[Part, torch.nn.Module, tuple[str, ...]]
+"""A part, its module, and the names of its inputs, of which some may be missing."""
 
 
-class VlmLayout(NamedTuple):
+class _Layout(NamedTuple):
     """A vision-language model and the functions of its parts."""
 
     model: Any
-    """The model itself, in transformers' own layout."""
     see: Callable[[torch.Tensor], Any]
     """Returns what `get_image_features` returns for pixels, all else being constant."""
     positions: Callable[[torch.Tensor | None], torch.Tensor | None]
     """Returns the positions of the tokens under a mask; None if they are one behind the other."""
 
 
-class VlmPart(NamedTuple):
-    """A part of a model, as a module of torch."""
-
-    part: Part
-    module: torch.nn.Module
-    takes: tuple[str, ...]
-    """Names of inputs, of the model or outputs of earlier parts; some may be missing."""
-
-
 class _Piece(torch.nn.Module):
     """Base of the parts: each holds the whole model, and an export drops what is not used."""
 
-    def __init__(self, layout: VlmLayout) -> None:
+    def __init__(self, layout: _Layout) -> None:
         super().__init__()
         self.model = layout.model
         self.config = layout.model.config
@@ -100,10 +95,8 @@ class _Language(_Piece):
     ) -> dict[str, torch.Tensor]:
         deeper: dict[str, Any] = {}
         if deepstack_features:
-            deeper = {
-                "visual_pos_masks": image_places,
-                "deepstack_visual_embeds": deepstack_features,
-            }
+            deeper["visual_pos_masks"] = image_places
+            deeper["deepstack_visual_embeds"] = deepstack_features
         state = self.model.model.language_model(
             attention_mask=attention_mask,
             position_ids=self.layout.positions(attention_mask),
@@ -114,62 +107,45 @@ class _Language(_Piece):
         return {"logits": self.model.lm_head(state.last_hidden_state)}
 
 
-def split_model(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> tuple[VlmPart, ...]:
+def split_model(model: torch.nn.Module, tensors: Tensors) -> tuple[_Part, ...]:
     """The parts of a model for images of the sizes that are among its inputs."""
-    layout = _layout(model, tensors)
+    network: Any = model
+    if isinstance(model, FixedGeometry):  # Qwen-VL looks at patches of a grid, LLaVA at crops
+        layout = _Layout(network.model, network.see, network.positions)
+    else:
+        sizes = as_numbers(tensors[IMAGE_SIZES])
+        see = partial(network.model.get_image_features, image_sizes=sizes)
+        layout = _Layout(network, see, lambda _: None)
     return (
-        VlmPart("vision", _Vision(layout), ("pixel_values",)),
-        VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
-        VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
+        ("vision", _Vision(layout), ("pixel_values",)),
+        ("embed", _Embed(layout), ("input_ids", _FEATURES)),
+        ("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
     )
 
 
-def _layout(model: Any, tensors: Mapping[str, torch.Tensor]) -> VlmLayout:
-    """Qwen-VL looks at patches of a grid, LLaVA at crops of an image."""
-    if isinstance(model, FixedGeometry):
-        return VlmLayout(model.model, model.see, model.positions)
-    sizes = as_numbers(tensors[IMAGE_SIZES])
-    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), _in_turn)
-
-
-def _in_turn(attention_mask: torch.Tensor | None) -> None:
-    del attention_mask
-
-
-def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
-    """Write a file for each part, their weights beside the first."""
-    programs = dict(_programs(*build_model(subject, strategy)))
-    _keep_wanted_outputs(programs, subject.outputs)
+def _export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
+    """Write a file for each part, traced with the outputs of those before it."""
+    model, tensors = build_model(subject, strategy)
+    known: dict[str, Any] = dict(tensors)
+    programs: dict[Part, onnx_ir.Model] = {}
+    for part, module, takes in split_model(model, tensors):
+        arguments = {name: known[name] for name in takes if name in known}
+        programs[part] = trace_model(module, arguments, None)
+        with torch.no_grad():
+            known |= module(**arguments)
+    wanted = set(subject.outputs)  # and the inputs of later parts
+    for program in reversed(programs.values()):
+        keep_outputs(program, wanted)
+        wanted |= {value.name or "" for value in program.graph.inputs}
     files = {part: folder / f"{part}.onnx" for part in programs}
     models = {files[part]: program for part, program in programs.items()}
     save_sharing(models, folder / f"{next(iter(models)).name}{PART_WEIGHTS_SUFFIX}")
     return files
 
 
-def _programs(model: torch.nn.Module, tensors: Tensors) -> Iterator[tuple[Part, onnx_ir.Model]]:
-    """Each part, traced with the outputs of the parts before."""
-    known: dict[str, Any] = dict(tensors)
-    for part, module, takes in split_model(model, tensors):
-        arguments = {name: known[name] for name in takes if name in known}
-        yield part, trace_model(module, arguments, None)
-        with torch.no_grad():
-            known |= module(**arguments)
-
-
-def _keep_wanted_outputs(programs: dict[Part, onnx_ir.Model], outputs: tuple[str, ...]) -> None:
-    """Keep the outputs that are the model's, or inputs of a later part."""
-    wanted = set(outputs)
-    for program in reversed(programs.values()):
-        keep_outputs(program, wanted)
-        wanted |= {value.name or "" for value in program.graph.inputs}
-
-
-_FILE = "forward.onnx"
-
-
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
     if strategy.parts:
-        return export_parts(subject, strategy, folder)
+        return _export_parts(subject, strategy, folder)
     export_whole(subject, strategy, folder / _FILE)
     return {"forward": folder / _FILE}
 

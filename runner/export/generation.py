@@ -1,6 +1,6 @@
 """Export a generating model as two ONNX files that share their weights."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,18 @@ from runner.contract.graph import PART_WEIGHTS_SUFFIX, Part
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.export.check import generation_difference
-from runner.export.export_once import GraphExport
-from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
+from runner.export.graphs import GraphExport
 from runner.export.onnx_files import keep_outputs, save_sharing
-from runner.export.strategies import Strategy, whole_strategies
 from runner.export.torch_exporters import (
+    IMAGE_SIZES,
     ExportSubject,
+    FixedGeometry,
+    Strategy,
+    as_numbers,
     build_model,
     trace_model,
     varying_dimensions,
+    whole_strategies,
 )
 from runner.inputs import MASK, Inputs
 
@@ -43,6 +46,10 @@ _CACHE = "past_key_values"
 _ENCODED = "encoder_outputs"
 _BATCH_AND_LENGTH = (0, 2)
 """The dimensions of a cache that vary: [batch, heads, length, features]."""
+_FILES: dict[Part, str] = {"prefill": "prefill.onnx", "decode": "decode.onnx"}
+"""The parts; `prefill` fills a cache, `decode` extends it by one token."""
+_CROSS = "cross_attention_cache"
+"""The part of a cache that depends on the encoder alone: no step changes it."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +62,8 @@ class ModelCall:
 
 
 def traced_inputs(spec: ModelSpec, inputs: Inputs) -> Inputs:
-    """The arguments with which the model fills a cache.
-
-    A decoder's mask is left out, as transformers' own generation leaves it out of prompts without
-    padding. The logits are wanted at some positions of the prompt alone: generation needs those of
-    the last one, and a large vocabulary makes the others expensive.
+    """The arguments with which the model fills a cache: a decoder gets no mask, as in transformers'
+    own generation, and gives logits at some positions alone, since a vocabulary is large.
     """
     if spec.encoder_decoder:
         return inputs
@@ -75,17 +79,14 @@ def prefill_call(
     tensors: Mapping[str, torch.Tensor],
     shapes: Mapping[str, Any] | None,
 ) -> ModelCall:
-    """The call of the whole model with a cache among its outputs; without shapes sizes are fixed.
-
-    Two sizes may vary all the same: the number of positions for which logits are wanted, and the
-    number of tokens of a decoder behind an encoder, which begins to generate with one.
-    """
+    """The call that fills a cache; without shapes sizes are fixed, but for those of generation."""
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
         if shapes is not None:
             raise Unsupported(reason("image_sizes_constant"))
         arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
-    fixed = {name: torch.utils._pytree.tree_map(_fixed, arguments[name]) for name in arguments}
+    tree_map = torch.utils._pytree.tree_map
+    fixed = {name: tree_map(lambda _: None, value) for name, value in arguments.items()}
     dimensions = {**fixed, **(shapes or {})}
     if spec.encoder_decoder:
         dimensions[token_input(spec)] = {**(dimensions[token_input(spec)] or {}), 1: _AUTO}
@@ -95,13 +96,13 @@ def prefill_call(
 
 
 def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCall:
-    """The call for one more token after the other part's cache, of any batch and length."""
     with torch.no_grad():
         filled = prefill.module(**prefill.arguments)
     cache = filled.past_key_values
     tokens = prefill.arguments[token_input(spec)][:, :1]
     arguments: dict[str, Any] = {token_input(spec): tokens, _CACHE: cache}
-    shapes: dict[str, Any] = {token_input(spec): {0: _AUTO}, _CACHE: _cache_shapes(cache)}
+    varying = [dict.fromkeys(_BATCH_AND_LENGTH, _AUTO) for _ in get_auto_dynamic_shapes(cache)]
+    shapes: dict[str, Any] = {token_input(spec): {0: _AUTO}, _CACHE: varying}
     if spec.encoder_decoder:
         state = BaseModelOutput(last_hidden_state=filled.encoder_last_hidden_state)
         arguments[_ENCODED], shapes[_ENCODED] = state, [{0: _AUTO, 1: _AUTO}]
@@ -111,34 +112,16 @@ def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCal
         positions = position_ids(spec, inputs)
         arguments[POSITIONS] = torch.from_numpy(next_position(positions))
         shapes[POSITIONS] = {positions.ndim - 2: _AUTO}
-    return ModelCall(_bare(prefill.module), {**arguments, "use_cache": True}, shapes)
-
-
-def _bare(module: torch.nn.Module) -> torch.nn.Module:
-    return module.model if isinstance(module, FixedGeometry) else module
-
-
-def _cache_shapes(cache: Any) -> list[dict[int, Any]]:
-    return [dict.fromkeys(_BATCH_AND_LENGTH, _AUTO) for _ in get_auto_dynamic_shapes(cache)]
-
-
-def _fixed(_: object) -> None:
-    """No dimension varies."""
-
-
-_FILES: dict[Part, str] = {"prefill": "prefill.onnx", "decode": "decode.onnx"}
-"""The parts; `prefill` fills a cache, `decode` extends it by one token."""
-_CROSS = "cross_attention_cache"
-"""The part of a cache that depends on the encoder alone: no step changes it."""
+    module = prefill.module
+    bare = module.model if isinstance(module, FixedGeometry) else module
+    return ModelCall(bare, {**arguments, "use_cache": True}, shapes)
 
 
 def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write both parts; their weights lie beside the first.
 
-    The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
-    paths; the second takes a token and a cache whose names begin with `input.`, and gives logits
-    and the longer cache, whose names begin with `output.`. It takes any batch and length. Both give
-    the most likely tokens beside the logits.
+    The second, of any batch and length, takes the first one's cache under names with `input.`, and
+    gives the longer cache under names with `output.`.
     """
     if strategy.script:
         raise Unsupported(reason("torchscript_no_cache"))
@@ -149,16 +132,22 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
     prefill = prefill_call(spec, module, tensors, shapes)
     decode = decode_call(spec, prefill, subject.inputs)
     files = {part: folder / name for part, name in _FILES.items()}
+
+    def is_filled(name: str) -> bool:
+        return name in subject.outputs or name.startswith(_CACHE)
+
+    def is_extended(name: str) -> bool:  # a step changes it
+        return name == LOGITS or (name.startswith(PRESENT) and _CROSS not in name)
+
     models = {
-        files["prefill"]: _export(prefill, lambda name: _is_prefill_output(name, subject.outputs)),
-        files["decode"]: _export(decode, _is_decode_output),
+        files["prefill"]: _export(prefill, is_filled),
+        files["decode"]: _export(decode, is_extended),
     }
     save_sharing(models, folder / f"{_FILES['prefill']}{PART_WEIGHTS_SUFFIX}")
     return files
 
 
 def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
-    """The graph of a call, with the wanted outputs alone."""
     model = trace_model(call.module, call.arguments, call.shapes)
     names = [value.name or "" for value in model.graph.outputs]
     keep_outputs(model, filter(wanted, names))
@@ -167,30 +156,15 @@ def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
 
 
 def add_next_tokens(model: onnx_ir.Model) -> None:
-    """Add the most likely tokens to the outputs, by `ArgMax` over the logits.
-
-    Without logits there are none; the check finds that.
-    """
+    """Add the most likely tokens to the outputs, by `ArgMax` over the logits, if there are any."""
     for logits in [value for value in model.graph.outputs if value.name == LOGITS]:
         shape = None if logits.shape is None else onnx_ir.Shape(logits.shape[:-1])
-        tokens = onnx_ir.Value(
-            name=NEXT_TOKENS, shape=shape, type=onnx_ir.TensorType(onnx_ir.DataType.INT64)
-        )
-        attributes = {"axis": -1, "keepdims": 0}
-        model.graph.append(
-            onnx_ir.node("ArgMax", [logits], attributes, outputs=[tokens], name=NEXT_TOKENS)
-        )
+        kind = onnx_ir.TensorType(onnx_ir.DataType.INT64)
+        tokens = onnx_ir.Value(name=NEXT_TOKENS, shape=shape, type=kind)
+        last = {"axis": -1, "keepdims": 0}
+        node = onnx_ir.node("ArgMax", [logits], last, outputs=[tokens], name=NEXT_TOKENS)
+        model.graph.append(node)
         model.graph.outputs.append(tokens)
-
-
-def _is_prefill_output(name: str, outputs: Container[str]) -> bool:
-    """True for one of the model's outputs, or a cache."""
-    return name in outputs or name.startswith(_CACHE)
-
-
-def _is_decode_output(name: str) -> bool:
-    """True for an output that a step changes."""
-    return name == LOGITS or (name.startswith(PRESENT) and _CROSS not in name)
 
 
 EXPORT = GraphExport(whole_strategies, _write, generation_difference)

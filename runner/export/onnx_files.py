@@ -1,7 +1,7 @@
 """Write and describe ONNX files whose weights lie beside them, so that no size is too large."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,18 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 from runner.contract.graph import PART_WEIGHTS_SUFFIX, GraphPart
 
 _BLOCK_BYTES = 1 << 22
+_LEAST_BYTES = 256
+"""Smaller tensors stay in the files that need them."""
+_Key = tuple[str, tuple[object, ...], str]
 
 
 def save_model(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
-    """Write the model with these outputs alone."""
     keep_outputs(model, outputs)
     onnx_ir.save(model, path, external_data=f"{path.name}{PART_WEIGHTS_SUFFIX}")
 
 
 def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
-    """Remove all other outputs from the model, and nodes and inputs that lead to no output.
-
-    Missing outputs are no error here, but in the check.
-    """
+    """Keep these outputs, as far as there are any, with the nodes and inputs that lead there."""
     wanted = set(outputs)
     kept = [value for value in model.graph.outputs if value.name in wanted]
     model.graph.outputs[:] = kept
@@ -34,7 +33,6 @@ def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
 
 
 def describe_part(path: Path) -> GraphPart:
-    """Inputs, outputs, size and hash of the file and its weights."""
     graph: Any = onnx.load_model(path, load_external_data=False).graph
     part = GraphPart(
         file=path.name,
@@ -49,7 +47,6 @@ def describe_part(path: Path) -> GraphPart:
 
 
 def sha256_of_files(files: Iterable[Path]) -> str:
-    """Hash of the files' bytes, one file after the other."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
@@ -58,22 +55,17 @@ def sha256_of_files(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-_LEAST_BYTES = 256
-"""Smaller tensors stay in the files that need them."""
-
-_Key = tuple[str, tuple[object, ...], str]
-
-
 def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
-    """Write the models; tensors that are equal byte for byte are written once.
-
-    The files must lie in the folder of the weights: ONNX knows these by a relative name.
-    """
+    """Write models into the folder of their weights; equal tensors are written once."""
     places: dict[_Key, list[onnx_ir.Value]] = {}
     tensors: dict[_Key, Any] = {}
     for model in models.values():
-        for value, tensor in _large(model):
-            key = _key(tensor)
+        for value in model.graph.initializers.values():
+            tensor: Any = value.const_value
+            if tensor is None or tensor.nbytes < _LEAST_BYTES:
+                continue
+            digest = hashlib.sha256(tensor.tobytes()).hexdigest()
+            key = (tensor.dtype.name, tuple(tensor.shape), digest)
             places.setdefault(key, []).append(value)
             tensors.setdefault(key, tensor)
     written = convert_tensors_to_external(list(tensors.values()), weights.parent, weights.name)
@@ -84,19 +76,7 @@ def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
         onnx_ir.save(model, path)
 
 
-def _large(model: onnx_ir.Model) -> Iterator[tuple[onnx_ir.Value, Any]]:
-    for value in model.graph.initializers.values():
-        if value.const_value is not None and value.const_value.nbytes >= _LEAST_BYTES:
-            yield value, value.const_value
-
-
-def _key(tensor: Any) -> _Key:
-    digest = hashlib.sha256(tensor.tobytes()).hexdigest()
-    return tensor.dtype.name, tuple(tensor.shape), digest
-
-
 def _named(tensor: onnx_ir.ExternalTensor, name: str | None) -> onnx_ir.ExternalTensor:
-    """The same bytes as the initializer of that name."""
     return onnx_ir.ExternalTensor(
         tensor.location,
         tensor.offset,

@@ -1,12 +1,10 @@
 """Columns of efficiency: the work of an iteration, and the peaks of the job's device.
 
-Peaks are measured once, while the first launch of a job loads. The product is one in the job's
-precision, by its own runtime and threads; matrices double until another doubling would take too
-long. The copy counts bytes read and bytes written, and its arrays together are four times the last
-cache (STREAM, McCalpin 1995). It comes first, since nobody can tell how long a machine takes to
-give it memory, and the product takes what is left of the time for both; if nothing is, there is no
-product. The best of several is kept, as STREAM keeps it: whatever else happens on a machine makes
-a kernel slower, never faster.
+Peaks are measured once, while the first launch of a job loads: a product in the job's precision by
+its own runtime and threads, of matrices that double until another doubling would take too long, and
+a copy between arrays of four times the last cache (STREAM, McCalpin 1995). The copy comes first,
+and the product takes what is left of the time for both. The best of several is kept, as STREAM
+keeps it: whatever else happens on a machine makes a kernel slower, never faster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,7 @@ from runner.backends.peaks import Kernel, PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import iteration_work
-from runner.contract.models.iteration import FLOPS_PER_MAC
+from runner.contract.models.work import FLOPS_PER_MAC
 from runner.contract.record.record import Columns
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.phases import time_once
@@ -28,43 +26,31 @@ LIMIT_NS = 500_000_000
 of the copy and of the smallest product, nor the first two calls of each."""
 PRODUCT_NS = 80_000_000
 """Least sum of the timed products of the last size, which are at least three if time allows."""
-COPY_NS = 50_000_000
-"""The same of copies."""
+COPY_NS = 50_000_000  # the same of copies
 LEAST_REPEATS = 3
-FIRST_SIZE = 256
-"""Rows of the first matrices."""
-LAST_SIZE = 8192
-"""Rows of the largest: a GPU needs those, and a CPU never comes there."""
-GROWTH = 8
-"""A matrix of twice the rows takes so many times as long."""
-NUMBERS_GROWTH = 4
-"""It has so many times as many numbers, which have to be made before."""
-COPY_BYTES = 32 << 20, 256 << 20
-"""Least and greatest size of an array to copy."""
+FIRST_SIZE = 256  # rows of the first matrices
+LAST_SIZE = 8192  # rows of the largest: a GPU needs those, and a CPU never comes there
+GROWTH = 8  # a matrix of twice the rows takes so many times as long
+NUMBERS_GROWTH = 4  # it has so many times as many numbers, which have to be made before
+COPY_BYTES = 32 << 20, 256 << 20  # least and greatest size of an array to copy
 UNKNOWN_CACHE_BYTES = 64 << 20
-"""Size of a cache that nobody tells."""
 _LARGEST = 2**63 - 1
 """The largest number that a column takes; counts that a job made may give what none can be."""
-ROOM_SHARE = 1 / 8
-"""Greatest share of the memory that a job may use which both arrays may take."""
+ROOM_SHARE = 1 / 8  # greatest share of the memory that a job may use which both arrays may take
 
 
 @dataclass(frozen=True)
 class Room:
     """Sizes that bound the arrays of a copy."""
 
-    cache_bytes: int | None
-    """The last cache of the CPUs; None where none is shown, or an accelerator has its own."""
-    memory_bytes: int | None
-    """Memory that the job may use; None without a limit."""
+    cache_bytes: int | None  # the last cache of the CPUs; None if unknown, or of an accelerator
+    memory_bytes: int | None  # memory that the job may use; None without a limit
 
 
 @dataclass(frozen=True)
 class _Peak:
-    size: int
-    """Rows of a matrix, or bytes of an array."""
-    per_s: float
-    """Operations, or bytes, per second."""
+    size: int  # rows of a matrix, or bytes of an array
+    per_s: float  # operations, or bytes, per second
 
 
 def has_peaks(job: Job) -> bool:
@@ -74,10 +60,7 @@ def has_peaks(job: Job) -> bool:
 
 
 def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
-    """The peaks as columns of a record; none where times say nothing of a device.
-
-    A kernel that fails leaves its reason in their place: no cell shall fail for it.
-    """
+    """The peaks, or why there are none, as columns; none where times say nothing of a device."""
     kernels = session.peak_kernels()
     if kernels is None:
         return {}

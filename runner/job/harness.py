@@ -3,7 +3,6 @@
 import traceback
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -15,24 +14,32 @@ from runner.contract.axes import IN_CHILDREN
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, reason_of
 from runner.contract.files import save_text
+from runner.contract.host import is_pinned
 from runner.contract.job import Job
-from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.reasons import reason, reason_columns, write_reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Columns, Record
 from runner.contract.record.verdict import Phase
-from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
+from runner.contract.rounds import (
+    LOG_SUFFIX,
+    NO_TRACE_SUFFIX,
+    RoundResult,
+    output_path,
+    raw_columns,
+    read_rounds,
+    save_round,
+)
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
 from runner.job.efficiency import work_columns
-from runner.job.load import Loaded, Loader
+from runner.job.load import Loader
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import NANOSECONDS, Clock, monotonic, resolution_s
-from runner.measure.cpu_clock import cpu_clock_meter
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -41,13 +48,11 @@ from runner.measure.noise import noise_meter
 from runner.measure.phases import time_once
 from runner.modes.base import Instruments
 from runner.modes.registry import COLD_MODES, measure_warm, workload_of
-from runner.process.streams import Progress
+from runner.process import Progress
 
 LEAST_QUERIES = 5
-LEAST_NS = 200_000_000
-"""Least sum of the queries' durations."""
-MOST_NS = 2_000_000_000
-"""Sum at which they end with fewer: what is not timed stays small."""
+LEAST_NS = 200_000_000  # least sum of the queries' durations
+MOST_NS = 2_000_000_000  # sum at which they end with fewer: what is not timed stays small
 
 
 def has_regions(cell: Cell) -> bool:
@@ -81,19 +86,6 @@ def region_columns(
     }
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Folders that a job only reads."""
-
-    references: Path | None = None
-    """The folder of reference outputs."""
-    graphs: Path | None = None
-    """The folder of prepared graphs."""
-
-
-NO_FOLDERS = Folders()
-
-
 class Harness:
     """Executes one round of a job; in the last one each cell gets its record."""
 
@@ -102,7 +94,8 @@ class Harness:
         job: Job,
         out: Path,
         progress: Progress,
-        folders: Folders = NO_FOLDERS,
+        references: Path | None = None,
+        graphs: Path | None = None,
         clock: Clock = monotonic,
     ) -> None:
         self._job = job
@@ -116,20 +109,17 @@ class Harness:
             in_container=job.provenance.image is not None, of_tree=self._of_tree
         )
         self._resolution_s = resolution_s(clock)
-        self._cpu_clock = cpu_clock_meter(job, self._environment.cpu_affinity)
-        self._folders = folders
+        self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or (), pinned=is_pinned(job))
+        self._references = references
+        self._graphs = graphs
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
         self._loader = Loader(
-            job, self._memory, self._environment, partial(self._enter, None), clock, folders.graphs
+            job, self._memory, self._environment, partial(self._enter, None), clock, graphs
         )
 
     def run(self) -> None:
-        """Measure every cell, or verify it.
-
-        Raises:
-            RecordNotSaved: the output folder takes no more records.
-        """
+        """Measure every cell, or verify it."""
         try:
             measured = [cell for cell in self._job.cells if self._run_cell(cell)]
             for cell in measured if self._job.trace else ():
@@ -139,7 +129,6 @@ class Harness:
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
-        """True if the cell ended well, with a record."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:
@@ -154,12 +143,12 @@ class Harness:
 
     def _check(self, cell: Cell) -> Columns:
         """Execute one untimed iteration of the cell, and check it."""
-        loaded = self._loader.load()
+        session = self._loader.load()
         self._enter(cell, "first")
-        with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
+        with closing(workload_of(session, self._job, cell, self._clock)) as workload:
             workload()
             workload.check()
-        return self._observe(loaded, cell)
+        return self._observe(session, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
         """The columns of the record after the last round; None after others, which leave a file."""
@@ -168,21 +157,23 @@ class Harness:
         if cold is not None:
             result = cold(self._job, cell, self._instruments(cell, earlier))
         else:
-            session = self._loader.load().session  # which knows the device to watch
+            session = self._loader.load()  # which knows the device to watch
             result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
-        rounds, loaded = [*earlier, result], self._loader.load()
+        rounds, session = [*earlier, result], self._loader.load()
         self._job = self._job.on_hardware(self._loader.facts["hardware_id"])
-        summary = summarise_rounds(self._job, cell, rounds, self._conditions(loaded))
+        conditions = Conditions(
+            self._environment,
+            session.clock_resolution_s or self._resolution_s,
+            self._loader.harness_overhead_s,
+        )
+        summary = summarise_rounds(self._job, cell, rounds, conditions)
         self._sized[cell] = cell.model_copy(
             update={"batch_size": summary.get("batch_size", cell.batch_size)}
         )
         observed = earlier[0].observed if earlier else None
-        columns = {**(observed or self._observe(loaded, self._sized[cell])), **summary}
+        columns = {**(observed or self._observe(session, self._sized[cell])), **summary}
         columns |= region_columns(
-            loaded.session.region,
-            cell,
-            summary["latency_median_s"],
-            columns.get("host_to_host_median_s"),
+            session.region, cell, summary["latency_median_s"], columns.get("host_to_host_median_s")
         )
         columns |= work_columns(self._job, self._sized[cell], columns)
         if is_done(self._job.measure, cell, rounds):
@@ -203,23 +194,23 @@ class Harness:
         save_round(kept, self._out, cell, self._job.round)
         self._progress.visited(cell.id)
 
-    def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
+    def _observe(self, session: Session, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, after everything that is timed."""
         self._enter(cell, "observe")
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         # No name holds the query, so that it is freed before another shape is bound.
-        proof, evidence = loaded.session.prove(
-            loaded.session.bind(cell, inputs),
-            lambda: closing(workload_of(loaded.session, self._job, cell, self._clock)),
+        proof, evidence = session.prove(
+            session.bind(cell, inputs),
+            lambda: closing(workload_of(session, self._job, cell, self._clock)),
         )
-        columns = loaded.session.columns  # before another shape is bound
+        columns = session.columns  # before another shape is bound
         observed = {
             "kernel_share": evidence.get("kernel_share"),
-            "host_to_host_median_s": host_to_host_s(loaded.session, self._job, cell, self._clock),
-            **loaded.peaks,
+            "host_to_host_median_s": host_to_host_s(session, self._job, cell, self._clock),
+            **self._loader.peaks,
         }
         proved = {"proof": proof, "evidence": evidence, **observed}
-        return {**proved, **columns, **self._verify(loaded.session, cell, columns)}
+        return {**proved, **columns, **self._verify(session, cell, columns)}
 
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
@@ -227,19 +218,17 @@ class Harness:
             return reason_columns("correct", reason("not_verified"))
         if self._agreement is None or is_compiled_for(cell, observed):
             self._enter(cell, "verify")
-        references = self._folders.references
-        timed = verify_timed(session, self._job, cell, references, observed)
+        timed = verify_timed(session, self._job, cell, self._references, observed)
         if self._agreement is None:
-            self._agreement = verify_session(session, self._job, references, self._clock, observed)
+            self._agreement = verify_session(
+                session, self._job, self._references, self._clock, observed
+            )
         return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
-        """Profile an iteration, after all measurements: the profiler may slow the process for good.
-
-        A trace that fails leaves its reason beside the cell's record.
-        """
+        """Profile an iteration, last of all, as it may slow the process; or leave a reason."""
         self._enter(cell, "observe")
-        session = self._loader.load().session
+        session = self._loader.load()
         try:
             sized = self._sized.get(cell, cell)
             with closing(workload_of(session, self._job, sized, self._clock)) as workload:
@@ -263,16 +252,12 @@ class Harness:
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,
-            graphs=self._folders.graphs,
+            graphs=self._graphs,
         )
-
-    def _conditions(self, loaded: Loaded) -> Conditions:
-        resolution_s = loaded.session.clock_resolution_s or self._resolution_s
-        return Conditions(self._environment, resolution_s, loaded.harness_overhead_s)
 
     def _facts(self) -> dict[str, Any]:
         return {
-            **asdict(self._environment),
+            **self._environment.model_dump(exclude_unset=True),
             "runner_version": __version__,
             "clock_resolution_s": self._resolution_s,
             "memory_method": self._memory.method,
@@ -284,19 +269,15 @@ class Harness:
         self._progress.phase(phase, cell.id if cell else None)
 
     def _save_failure(self, cell: Cell, error: Exception) -> None:
-        log = self._save_trace(cell, error)
-        phase = "load" if error is self._loader.failure else self._phase
-        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
-        outcome = Outcome.because(status, reason_of(error), phase, file)
-        self._save(Record.of(self._job, cell, outcome, self._facts()))
-
-    def _save_trace(self, cell: Cell, error: Exception) -> Path:
         log = output_path(self._out, cell, LOG_SUFFIX)
         try:
             log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         except OSError as refusal:
             raise RecordNotSaved(f"{log}: cannot be written: {refusal.strerror}") from refusal
-        return log
+        phase = "load" if error is self._loader.failure else self._phase
+        status, file = failure_kind(error, self._loader.runtime), f"{log.parent.name}/{log.name}"
+        outcome = Outcome.because(status, reason_of(error), phase, file)
+        self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save(self, record: Record) -> None:
         save_record(record, self._out)

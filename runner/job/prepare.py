@@ -1,4 +1,4 @@
-"""Jobs that prepare graphs: export the job's model for the runtimes that execute ONNX."""
+"""Jobs that export the graphs of their model, or count its arithmetic and memory."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,10 +10,11 @@ from runner.contract.errors import JobError, RecordNotSaved, reason_of
 from runner.contract.files import save_text
 from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, GraphKind, graph_kind, number_format
 from runner.contract.job import Job
+from runner.contract.models.counted import COUNTS_FILE, CountedWork
 from runner.contract.reasons import write_reason
 from runner.measure.clock import Clock
 from runner.measure.phases import garbage_collection_off
-from runner.process.streams import Progress
+from runner.process import Progress
 
 _EXPORTS: Mapping[GraphKind, str] = {
     "forward": "runner.export.forward",
@@ -29,10 +30,6 @@ def prepare_graphs(
 
     Shapes of which `graphs` holds an intact one are left out. Reasons that concern all shapes, such
     as libraries of other versions than in the graph's name, are written for the shape `dynamic`.
-
-    Raises:
-        JobError: the job names no graph.
-        RecordNotSaved: the folder takes no more files.
     """
     if job.graph is None:
         raise JobError(f"{job.id}: a job that prepares graphs names their folder, this one none")
@@ -51,3 +48,12 @@ def prepare_graphs(
         raise
     except Exception as error:  # sessions report it as the reason
         save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", write_reason(reason_of(error)))
+
+
+def count_model(job: Job, out: Path, progress: Progress) -> None:
+    """Write `counts.json`: the polynomials of the job's model, or the reason why there are none."""
+    progress.phase("load")
+    with garbage_collection_off():  # torch comes with it
+        counting = import_module("runner.counting")
+    counted: CountedWork = counting.count_work(job.model)
+    save_text(out / COUNTS_FILE, counted.model_dump_json())

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
-from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode, scaled
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode, scaled
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION
@@ -34,17 +34,14 @@ from runner.measure.statistics.replication import (
     widened,
     widened_percentiles,
 )
-from runner.measure.statistics.serial_correlation import effective_rounds
+from runner.measure.statistics.spread import effective_rounds
 from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
-from runner.modes.server.queue_model import QueueModel
+from runner.modes.server.rates import MILLISECOND_NS, QueueModel
 from runner.modes.server.serving import SERVICE
-from runner.modes.server.trial import MILLISECOND_NS
 
-_LEAST_SHARE = 1e-3
-"""The least share of service times by which a queue's change is simulated."""
+_LEAST_SHARE = 1e-3  # the least share of service times by which a queue's change is simulated
 MIDDLE = "p50"
-"""The percentile that is the median."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +63,20 @@ def queue_shifts(
     services = [result.parts_ns[SERVICE] for result in rounds]
     share = max(process_error(services, processes), _LEAST_SHARE)
     model = QueueModel(list(chain.from_iterable(services)), [job.seed])
-    errors = _errors(model, _rate(cell, rounds[0]), share, max(map(len, services)))
+    errors = dict.fromkeys(PERCENTILE_FRACTIONS, share)
+    if rate := _rate(cell, rounds[0]):
+        # No percentile grows by less than the service times.
+        fractions, run = list(PERCENTILE_FRACTIONS.values()), max(map(len, services))
+        growths = model.slowdowns(rate, share, fractions, run)
+        errors = {name: max(share, growth) for name, growth in zip(errors, growths, strict=True)}
     if not cell.seeks_peak:
         return ProcessShifts(errors, errors[MIDDLE] / share)
-    sought = rounds[0].columns
-    less, more = _peak_shifts(model, (cell.slo_ms or 0.0) * MILLISECOND_NS, share)
+    sought, slo_ns = rounds[0].columns, (cell.slo_ms or 0.0) * MILLISECOND_NS
+    usual, slower, faster = (
+        math.log(model.sustained(slo_ns, stretch))
+        for stretch in (1.0, 1.0 + share, 1.0 / (1.0 + share))
+    )
+    less, more = usual - slower, faster - usual
     bracket = _bracket(sought["peak_qps_low"], sought["peak_qps_high"], less, more)
     return ProcessShifts(errors, max(less, more, share) / share, bracket)
 
@@ -82,23 +88,6 @@ def _rate(cell: Cell, result: RoundResult) -> float | None:
         return None
     achieved = len(result.durations_ns) * NANOSECONDS / max(1, result.steady_ns)
     return cell.target_qps or sought.get("peak_qps") or achieved
-
-
-def _errors(model: QueueModel, rate: float | None, share: float, run: int) -> dict[str, float]:
-    """The growth of each percentile, which is no less than that of the service times."""
-    if rate is None:
-        return dict.fromkeys(PERCENTILE_FRACTIONS, share)
-    growths = model.slowdowns(rate, share, list(PERCENTILE_FRACTIONS.values()), run)
-    return dict(zip(PERCENTILE_FRACTIONS, (max(share, growth) for growth in growths), strict=True))
-
-
-def _peak_shifts(model: QueueModel, slo_ns: float, share: float) -> tuple[float, float]:
-    """By how much the logarithm of the peak falls with slower services, and rises with faster."""
-    usual, slower, faster = (
-        math.log(model.sustained(slo_ns, stretch))
-        for stretch in (1.0, 1.0 + share, 1.0 / (1.0 + share))
-    )
-    return usual - slower, faster - usual
 
 
 def _bracket(low: float | None, high: float | None, less: float, more: float) -> Columns:
@@ -114,24 +103,18 @@ def _bracket(low: float | None, high: float | None, less: float, more: float) ->
     }
 
 
-SIGNIFICANCE = 0.01
-"""A change is a doubt if chance makes one so large less often than this."""
+SIGNIFICANCE = 0.01  # a change is a doubt if chance makes one so large less often than this
 
 
 @dataclass(frozen=True)
 class Replicated:
     """A summary whose interval holds for fresh processes."""
 
-    summary: LatencySummary
-    """The record's: with several rounds their mean, with one its interval widened."""
-    judged: LatencySummary
-    """The one whose precision more measuring could mend: without what one process cannot know."""
+    summary: LatencySummary  # several rounds have their mean, one its interval widened
+    judged: LatencySummary  # what more measuring could mend: without other processes
     columns: Columns
-    """Columns about processes."""
-    spread: Spread | None
-    """The spread of fresh processes, if the record is of one; else None."""
-    bracket: Columns
-    """The ends of a peak for fresh processes, in place of those of its search; none without one."""
+    spread: Spread | None  # of fresh processes, if the record is of one; else None
+    bracket: Columns  # ends of a peak, in place of those of its search; none without one
 
 
 @dataclass(frozen=True)
@@ -140,12 +123,10 @@ class Changes:
 
     drift: Drift | None
     inside: LevelChange | None
-    is_calibrated: bool
-    """True if it was known beforehand what processes of this host differ by."""
+    is_calibrated: bool  # True if it was known beforehand what processes of this host differ by
 
     @property
     def columns(self) -> Columns:
-        """Columns of the record."""
         between, inside = self.drift, self.inside
         return {
             "drift": between.change if between else None,
@@ -189,21 +170,21 @@ def replicate(
         effective = effective_rounds(len(rounds), moments_of(rounds))
         columns |= {"effective_rounds": effective.count, "round_degrees": effective.degrees}
     processes = Processes.of(job, rounds)
-    shifts = _shifts(job, cell, rounds, processes)
-    bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), shifts.errors)}
-    bounded = replace(summary, **bounds)
+    if cell.scenario == "server":
+        shifts = queue_shifts(job, cell, rounds, processes)
+    else:  # without a queue every percentile moves as the median does
+        error = process_error([result.durations_ns for result in rounds], processes)
+        shifts = ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
+    bounds = widened_percentiles("latency", summary.percentiles, shifts.errors)
+    bounded = replace(summary, percentiles={**summary.percentiles, **bounds})
     if len(rounds) > 1:
         interval = processes.interval(medians)
         whole = _with_interval(bounded, interval) if interval else bounded
         return Replicated(whole, whole, columns, None, shifts.bracket)
     spread = processes.spread.multiplied(shifts.factor)
-    columns |= {
-        "process_spread": spread.deviation,
-        "process_spread_source": spread.source,
-        "process_spread_processes": spread.processes,
-        "process_spread_degrees": spread.degrees,
-        "process_spread_queue": spread.queue,
-    }
+    names = ("source", "processes", "degrees", "queue")
+    columns |= {f"process_spread_{name}": getattr(spread, name) for name in names}
+    columns["process_spread"] = spread.deviation
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
         return Replicated(bounded, summary, columns, spread, shifts.bracket)
@@ -211,21 +192,8 @@ def replicate(
     return Replicated(_with_interval(bounded, within), summary, columns, spread, shifts.bracket)
 
 
-def _shifts(
-    job: Job, cell: Cell, rounds: Sequence[RoundResult], processes: Processes
-) -> ProcessShifts:
-    """The shifts by other processes; without a queue every percentile moves as the median does."""
-    if cell.scenario == "server":
-        return queue_shifts(job, cell, rounds, processes)
-    error = process_error([result.durations_ns for result in rounds], processes)
-    return ProcessShifts(dict.fromkeys(PERCENTILE_FRACTIONS, error))
-
-
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
-    """The changes between these rounds, and the surest one inside any of them.
-
-    Of queries that waited in line it is the time without the line, which changes by nature.
-    """
+    """Changes between rounds, and the surest inside one; waiting in line is left out."""
     known = job.process_spread
     deviation = spread_of(known).safe_deviation if known else UNKNOWN_BETWEEN
     durations = [result.parts_ns.get(SERVICE, result.durations_ns) for result in rounds]
@@ -238,27 +206,18 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
 
 
 def process_doubts(replicated: Replicated, cell: Cell) -> Iterator[Doubt]:
-    """The doubt about a record of one process, which is never better than B.
-
-    B promises differences of 5 %. What processes of an unknown host differ by hides more, so such
-    a record has C.
-    """
+    """The doubt about a record of one process: at best B, and C where the host is unknown."""
     if replicated.spread is not None:
-        shown = replicated.spread.shown
+        shown, is_calibrated = replicated.spread.shown, replicated.spread.is_calibrated
         is_cold = cell.mode in COLD_MODES
         code: DoubtCode = "one_round_of_starts" if is_cold else "one_process"
-        remedy = _process_remedy(cell, is_calibrated=replicated.spread.is_calibrated)
+        remedy: RemedyCode = "profile" if is_calibrated else "calibrate_or_profile"
+        if cell.seeks_peak:
+            remedy = "run_several" if is_calibrated else "calibrate"
         yield from scaled(IMPRECISION, max(shown, 1e-9), code, remedy, shown)
 
 
-def _process_remedy(cell: Cell, *, is_calibrated: bool) -> RemedyCode:
-    if cell.seeks_peak:
-        return "run_several" if is_calibrated else "calibrate"
-    return "profile" if is_calibrated else "calibrate_or_profile"
-
-
 def change_doubts(changes: Changes) -> Iterator[Doubt]:
-    """Doubts about a level that changed."""
     between, inside = changes.drift, changes.inside
     if between and between.change is not None and between.p_value < SIGNIFICANCE:
         code: DoubtCode = "drift_in_order" if between.steady else "drift"
@@ -273,7 +232,7 @@ def change_doubts(changes: Changes) -> Iterator[Doubt]:
 def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:
     return replace(
         summary,
-        latency_median_s=interval.median,
+        latency_median_s=interval.value,
         latency_median_low_s=interval.low,
         latency_median_high_s=interval.high,
         latency_precision=interval.precision,

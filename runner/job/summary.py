@@ -1,8 +1,7 @@
 """Columns of a record, summarised from the results of all its rounds."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from statistics import median
 from typing import Any, TypeVar
@@ -12,12 +11,11 @@ import numpy as np
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Measure
 from runner.contract.reasons import facts_behind
-from runner.contract.record.doubts import Doubt, doubt, heaviest_first
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt, heaviest_first
 from runner.contract.rounds import (
     CpuClock,
     DeviceState,
-    Energy,
     MemoryUse,
     Noise,
     RoundResult,
@@ -28,7 +26,7 @@ from runner.job.replication import change_doubts, changes_of, process_doubts, re
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, doubts_of, grade_of, imprecision
 from runner.measure.phases import GARBAGE_COLLECTION
-from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.percentiles import BOUNDED, percentile_columns
 from runner.measure.statistics.replication import (
     Processes,
     median_of_rounds,
@@ -38,72 +36,57 @@ from runner.measure.statistics.replication import (
 from runner.measure.statistics.spread import Floats, Series
 from runner.measure.statistics.summary import (
     LatencySummary,
-    distribution,
+    SecondsColumns,
     interval_columns,
+    statistic_columns,
     summarise,
 )
-from runner.measure.statistics.tails import BOUNDED
 from runner.modes.generation import BETWEEN, PER_OUTPUT, TO_FIRST, token_throughputs, token_times
 from runner.modes.server.serving import SERVICE
-from runner.modes.startup.stages import startup_columns
+from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns, training_doubts, training_totals
 
-_JUDGED = (TO_FIRST, PER_OUTPUT)
-"""Columns that are graded beside the latency."""
+_JUDGED = (TO_FIRST, PER_OUTPUT)  # columns that are graded beside the latency
 
 
-@dataclass(frozen=True)
-class TokenSummary:
-    """Columns about tokens, and the doubts about them."""
-
-    columns: Columns
-    doubts: list[Doubt]
-
-
-def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary:
-    """Summarise the times of tokens as `replicate` does the durations.
+def summarise_tokens(
+    job: Job, cell: Cell, rounds: Sequence[RoundResult]
+) -> tuple[Columns, list[Doubt]]:
+    """Columns and doubts about the times of tokens, as `replicate` has them of durations.
 
     Statistics are those of all rounds together, but for the judged medians: with several rounds
     each is the mean of the rounds' medians, whose interval stands beside it.
     """
+    if cell.mode != "generation":
+        return {}, []
     times = [token_times(result.parts_ns, result.durations_ns, cell) for result in rounds]
     by_name = {name: [values[name] for values in times] for name in (TO_FIRST, PER_OUTPUT, BETWEEN)}
     processes = Processes.of(job, rounds)
-    columns: dict[str, float | None] = {}
+    columns: SecondsColumns = {}
     doubts: list[Doubt] = []
     for name, values in by_name.items():
         columns |= _bounded(name, values, processes)
         if name in _JUDGED:
-            median = median_of_rounds(values, processes)
-            columns |= _median_columns(name, median.interval, several=len(rounds) > 1)
-            doubts += _doubts(name, median.judged, job)
+            interval, judged = median_of_rounds(values, processes)
+            columns |= interval_columns(name, interval)
+            if interval and len(rounds) > 1:
+                columns[f"{name}_median_s"] = interval.value / NANOSECONDS
+            if judged:
+                doubts += imprecision(name, judged.precision, job.measure)
     durations = list(chain.from_iterable(result.durations_ns for result in rounds))
     columns |= token_throughputs(_pooled(by_name[BETWEEN]), durations, cell)
-    return TokenSummary(columns, doubts)
+    return columns, doubts
 
 
-def _bounded(name: str, values: Sequence[Series], processes: Processes) -> dict[str, float | None]:
+def _bounded(name: str, values: Sequence[Series], processes: Processes) -> SecondsColumns:
     """Statistics of all rounds together; bounds of percentiles hold for fresh processes."""
     pooled = _pooled(values)
-    columns = distribution(name, pooled)
+    columns = statistic_columns(name, pooled, "mean", "median", "stddev")
+    columns |= percentile_columns(name, pooled)
     if not len(pooled):
         return columns
     error = process_error(values, processes)
     return {**columns, **widened_percentiles(name, columns, dict.fromkeys(BOUNDED, error))}
-
-
-def _median_columns(
-    name: str, interval: Interval | None, *, several: bool
-) -> dict[str, float | None]:
-    columns = interval_columns(name, interval)
-    if several and interval:
-        columns[f"{name}_median_s"] = interval.median / NANOSECONDS
-    return columns
-
-
-def _doubts(name: str, interval: Interval | None, job: Job) -> Iterator[Doubt]:
-    if interval:
-        yield from imprecision(name, interval.precision, job.measure)
 
 
 def _pooled(values: Sequence[Series]) -> Floats:
@@ -128,28 +111,29 @@ def summarise_rounds(
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
-    tokens = _tokens(job, cell, rounds)
+    token_columns, token_doubts = summarise_tokens(job, cell, rounds)
     replicated = replicate(summary, job, cell, rounds)
     changes = changes_of(job, rounds)
     doubts = chain(
         doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, rounds)),
         process_doubts(replicated, cell),
         change_doubts(changes),
-        tokens.doubts,
+        token_doubts,
         training_doubts(cell, rounds) if cell.mode == "training" else (),
     )
     return {
-        **asdict(replicated.summary),
+        **replicated.summary.columns,
         **replicated.columns,
         **changes.columns,
         "rounds": len(rounds),
         "round_iterations": [len(result.durations_ns) for result in rounds],
         **_warmup(rounds, measure),
-        **tokens.columns,
-        **_mode_columns(job, cell, rounds, parts_ns),
+        **token_columns,
+        **(training_columns(parts_ns) if cell.mode == "training" else {}),
+        **(startup_columns(job, rounds) if cell.mode == "startup" else {}),
         **_arrivals(cell, summary, parts_ns),
         **_memory(rounds),
-        **_energy([result.energy for result in rounds], rounds, cell),
+        **_energy(rounds, cell),
         **_noise([result.noise for result in rounds]),
         **_cpu_clock([result.cpu_clock for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
@@ -178,65 +162,39 @@ def _warmup(rounds: Sequence[RoundResult], measure: Measure) -> Columns:
     }
 
 
-def _tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary:
-    if cell.mode == "generation":
-        return summarise_tokens(job, cell, rounds)
-    return TokenSummary({}, [])
-
-
-def _mode_columns(
-    job: Job, cell: Cell, rounds: Sequence[RoundResult], parts_ns: Mapping[str, Sequence[int]]
-) -> Columns:
-    if cell.mode == "training":
-        return training_columns(parts_ns)
-    if cell.mode == "startup":
-        return startup_columns(job, rounds)
-    return {}
-
-
 def _arrivals(
     cell: Cell, summary: LatencySummary, parts_ns: Mapping[str, Sequence[int]]
 ) -> Columns:
     if cell.scenario != "server":
         return {}
-    window_s = summary.steady_time_s
+    window_s, has_rate = summary.steady_time_s, summary.iterations > 1
     return {
-        "achieved_qps": summary.iterations / window_s
-        if window_s and summary.iterations > 1
-        else None,
+        "achieved_qps": summary.iterations / window_s if window_s and has_rate else None,
         "service_median_s": median(parts_ns[SERVICE]) / NANOSECONDS,
     }
 
 
 def _memory(rounds: Sequence[RoundResult]) -> Columns:
     """The highest peak of any round; the average of the last one."""
-    names = MemoryUse.model_fields.keys() - {"average_bytes"}
-    peaks = {name: [getattr(result.memory, name) for result in rounds] for name in names}
-    highest = {
-        f"memory_{name}": max((value for value in values if value is not None), default=None)
-        for name, values in peaks.items()
-    }
+    highest: dict[str, int | None] = {}
+    for name in MemoryUse.model_fields.keys() - {"average_bytes"}:
+        peaks = [getattr(result.memory, name) for result in rounds]
+        known = (peak for peak in peaks if peak is not None)
+        highest[f"memory_{name}"] = max(known, default=None)
     return {**highest, "memory_average_bytes": rounds[-1].memory.average_bytes}
 
 
-def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
-    """Energy of all rounds together, if every round has it.
-
-    That of starts is no start's own: the window holds more than their times.
-    """
-    total = total_energy(energies)
+def _energy(rounds: Sequence[RoundResult], cell: Cell) -> Columns:
+    """Energy of all rounds, if each has it; windows of starts hold more than their times."""
+    total = total_energy([result.energy for result in rounds])
     if total.joules is None:
         return {"energy_method": total.method}
     samples = sum(result.samples for result in rounds)
     tokens = samples * cell.new_tokens if cell.new_tokens else None
     return {
-        "energy_joules": total.joules,
+        **{f"energy_{name}": value for name, value in total.model_dump().items()},
         "energy_per_sample_joules": None if cell.mode == "startup" else total.joules / samples,
         "energy_per_token_joules": total.joules / tokens if tokens else None,
-        "energy_window_s": total.window_s,
-        "energy_method": total.method,
-        "energy_scope": total.scope,
-        "energy_host_joules": total.host_joules,
     }
 
 
@@ -263,7 +221,13 @@ def _device(states: Sequence[DeviceState]) -> Columns:
     """The last round's clock, the highest temperature, the throttle reasons of all rounds."""
     if not states:
         return {}
-    throttled = _throttled(states)
+    throttled: dict[str, float] | None = {}  # the largest share; None if a round counted none
+    for state in states:
+        if state.throttled is None or throttled is None:
+            throttled = None
+        else:
+            shares = state.throttled.items()
+            throttled |= {name: max(share, throttled.get(name, 0.0)) for name, share in shares}
     temperatures = [s.temperature_c for s in states if s.temperature_c is not None]
     return {
         "device_clock_hz": states[-1].clock_hz,
@@ -271,17 +235,6 @@ def _device(states: Sequence[DeviceState]) -> Columns:
         "device_throttled": throttled,
         "device_throttle_reasons": None if throttled is None else list(throttled),
     }
-
-
-def _throttled(states: Sequence[DeviceState]) -> dict[str, float] | None:
-    """The largest share of a round for each reason; None if a round counted none."""
-    largest: dict[str, float] = {}
-    for state in states:
-        if state.throttled is None:
-            return None
-        for reason, share in state.throttled.items():
-            largest[reason] = max(share, largest.get(reason, 0.0))
-    return largest
 
 
 def _cpu_clock(clocks: Sequence[CpuClock | None]) -> Columns:

@@ -1,26 +1,26 @@
-"""State of an accelerator behind something that was timed, and what held its clock down."""
+"""An accelerator's driver, build and state, and what held its clock down: by its vendor's library.
 
-from collections.abc import Callable
+Nothing here raises: an unknown fact spoils no duration. `uuid` selects one of several NVIDIA GPUs,
+`pci_address` one of several AMD GPUs; `library` stands in for pynvml or amdsmi.
+"""
+
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from runner.contract.cell import Backend
 from runner.contract.rounds import DeviceState
-from runner.measure.vendors.amd import amd_build, watch_amd_gpu
-from runner.measure.vendors.nvidia import nvidia_build, watch_nvidia_gpu
-from runner.measure.vendors.violations import DeviceBuild, Violations, WatchedGpu
+from runner.measure.vendors.amd import amd_build, amd_driver, watch_amd_gpu
+from runner.measure.vendors.base import DeviceBuild, Violations, WatchedGpu, known
+from runner.measure.vendors.nvidia import nvidia_build, nvidia_driver, watch_nvidia_gpu
 
 
 class AcceleratorReader:
-    """Reads the state of a device, and never raises: an unknown state spoils no duration."""
+    """Reads the state of a device, if there is one."""
 
     def __init__(self, find: Callable[[], WatchedGpu] | None = None) -> None:
-        self._gpu: WatchedGpu | None = None
+        self._gpu = known(find) if find else None
         self._before: Violations | None = None
-        try:
-            self._gpu = find() if find else None
-        except Exception:  # vendors' libraries raise what they like
-            self._gpu = None
 
     def begin(self) -> None:
         """Read the counters of what throttles it, as the steady phase begins."""
@@ -30,29 +30,16 @@ class AcceleratorReader:
         """The state now; None without an accelerator, or if its library does not report one."""
         violations = self._violations()
         throttled = violations and self._before and violations.since(self._before)
-        try:
-            state = self._gpu.state() if self._gpu else None
-        except Exception:  # see above
-            return None
+        state = known(self._gpu.state) if self._gpu else None
         return state and state.model_copy(update={"throttled": throttled})
 
     def _violations(self) -> Violations | None:
-        try:
-            return self._gpu.violations() if self._gpu else None
-        except Exception:  # see above
-            return None
+        return known(self._gpu.violations) if self._gpu else None
 
 
 def accelerator_reader(
     backend: Backend, uuid: str | None = None, pci_address: str | None = None
 ) -> AcceleratorReader:
-    """The reader of the backend's device.
-
-    Args:
-        backend: the hardware path.
-        uuid: selects one of several NVIDIA GPUs.
-        pci_address: selects one of several AMD GPUs.
-    """
     if backend == "cuda":
         return AcceleratorReader(partial(watch_nvidia_gpu, uuid=uuid))
     if backend == "rocm":
@@ -63,19 +50,20 @@ def accelerator_reader(
 def device_build(
     backend: Backend, uuid: str | None = None, pci_address: str | None = None, library: Any = None
 ) -> DeviceBuild:
-    """The build and the settings of the backend's device, as far as they are known.
+    """The build and the settings of the backend's device, as far as they are known."""
+    build = None
+    if backend == "cuda":
+        build = known(partial(nvidia_build, library, uuid))
+    elif backend == "rocm":
+        build = known(partial(amd_build, library, pci_address))
+    return build or DeviceBuild()
 
-    Args:
-        backend: the hardware path.
-        uuid: selects one of several NVIDIA GPUs.
-        pci_address: selects one of several AMD GPUs.
-        library: stands in for pynvml or amdsmi.
-    """
-    try:
-        if backend == "cuda":
-            return nvidia_build(library, uuid)
-        if backend == "rocm":
-            return amd_build(library, pci_address)
-    except Exception:  # vendors' libraries raise what they like
-        return DeviceBuild()
-    return DeviceBuild()
+
+def driver_version(backend: Backend, library: Any = None) -> Mapping[str, str]:
+    """The driver's version by its name; empty if there is none or it is unknown."""
+    driver = None
+    if backend == "cuda":
+        driver = known(partial(nvidia_driver, library))
+    elif backend == "rocm":
+        driver = known(partial(amd_driver, library))
+    return driver or {}

@@ -4,14 +4,12 @@ import threading
 import time
 from collections.abc import Callable
 
-Clock = Callable[[], int]
-"""Returns nanoseconds that never go backwards."""
+Clock = Callable[[], int]  # returns nanoseconds that never go backwards
 
 monotonic: Clock = time.perf_counter_ns
 
 NANOSECONDS = 1_000_000_000
-INTERVAL_S = 0.001
-"""Default time between two readings of a `Sampler`."""
+INTERVAL_S = 0.001  # default time between two readings of a `Sampler`
 
 
 def seconds(nanoseconds: int) -> float:
@@ -19,23 +17,17 @@ def seconds(nanoseconds: int) -> float:
 
 
 def resolution_s(clock: Clock, samples: int = 1000) -> float:
-    """The smallest step between two different readings, in seconds."""
-    return seconds(min(_next_step(clock) for _ in range(samples)))
-
-
-def _next_step(clock: Clock) -> int:
-    start = clock()
-    while (now := clock()) == start:
-        pass
-    return now - start
+    steps: list[int] = []
+    while len(steps) < samples:
+        start = clock()
+        while (now := clock()) == start:
+            pass
+        steps.append(now - start)
+    return seconds(min(steps))
 
 
 class Sampler:
-    """Reads in a thread from entering to leaving a `with` block, the first time at once.
-
-    It slows torch on the CPU (the study `monitors`), so it never runs beside timed
-    iterations.
-    """
+    """Reads in a thread during a `with` block; it slows torch, so nothing is timed beside it."""
 
     def __init__(self, read: Callable[[], int], interval_s: float = INTERVAL_S) -> None:
         self.samples: list[int] = []

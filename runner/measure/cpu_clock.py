@@ -14,21 +14,16 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from runner.contract.frequency import read_word
-from runner.contract.job import Job
+from runner.contract.host import SYS, read_cpus, read_word
 from runner.contract.rounds import CpuClock
-from runner.contract.topology import is_pinned, read_cpus
-from runner.measure.processor import SYS
 
 CLOCK_INTERVAL_S = 0.1
-MOST_CPUS = 8
-"""CPUs whose frequency is read: cores at work on one operator have much the same."""
+MOST_CPUS = 8  # CPUs whose frequency is read: cores at work on one operator have much the same
 _HERTZ_PER_KHZ = 1000
 _MS_PER_S = 1000
 _HEATED = ("core", "package")
 _COUNT, _TIME_MS = "throttle_count", "throttle_total_time_ms"
-_Heat = Mapping[Path, int]
-"""Counters of the kernel's since it has started, by their files."""
+_Heat = Mapping[Path, int]  # counters of the kernel's since it has started, by their files
 _BEGIN, _END = b"b", b"e"
 _SAMPLER = f"""
 import json, os, select, sys
@@ -56,10 +51,8 @@ while True:
 answers the other byte with what it has read. A container allows no CPU beyond its own set."""
 
 
-CPUS = "devices/system/cpu"
-"""The folder of all CPUs, below the one of the system's settings."""
-CLOCK_FILE = "cpu{}/cpufreq/scaling_cur_freq"
-"""The file with the clock of a CPU, in kHz, below it."""
+CPUS = "devices/system/cpu"  # the folder of all CPUs, below the one of the system's settings
+CLOCK_FILE = "cpu{}/cpufreq/scaling_cur_freq"  # the file with the clock of a CPU, in kHz, below it
 
 
 class CpuClockMeter:
@@ -68,10 +61,7 @@ class CpuClockMeter:
     def __init__(
         self, cpus: Collection[int], sys_folder: Path = SYS, *, pinned: bool = True
     ) -> None:
-        """A meter of these CPUs, whose settings lie in that folder.
-
-        Without a job pinned to them only their heat is read: which of them work is not known.
-        """
+        """Without a job pinned to the CPUs only their heat is read: it is not known which work."""
         self._folder = sys_folder / CPUS
         self._cpus = sorted(cpus)
         names = (self._folder / CLOCK_FILE.format(cpu) for cpu in self._cpus)
@@ -85,11 +75,16 @@ class CpuClockMeter:
         """Take the readings ahead of the warm-up, and start the process that reads later."""
         self._before_hz = self._read_hz()
         if self._paths and self._sampler is None:
+            reader = [sys.executable, "-I", "-S", "-c", _SAMPLER, json.dumps(self._others)]
             with suppress(OSError):
-                self._sampler = self._start()
+                self._sampler = subprocess.Popen(
+                    [*reader, *map(str, self._paths)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
 
     def begin(self) -> None:
-        """Begin to read the clocks, as the steady phase begins."""
         self._heat = self._read_heat()
         with suppress(OSError):
             self._signal(_BEGIN)
@@ -111,20 +106,10 @@ class CpuClockMeter:
         )
 
     def close(self) -> None:
-        """End the process that reads."""
         if self._sampler is not None:
             self._sampler.kill()
             self._sampler.communicate()
             self._sampler = None
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        paths = map(str, self._paths)
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _SAMPLER, json.dumps(self._others), *paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
 
     def _signal(self, order: bytes) -> None:
         if self._sampler is not None and self._sampler.stdin is not None:
@@ -150,13 +135,6 @@ class CpuClockMeter:
         names = [f"{part}_{counter}" for part in _HEATED for counter in (_COUNT, _TIME_MS)]
         paths = [folder / name for folder in folders for name in names]
         return {path: int(word) for path in paths if (word := read_word(path))}
-
-
-def cpu_clock_meter(
-    job: Job, cpus: Collection[int] | None, sys_folder: Path = SYS
-) -> CpuClockMeter:
-    """The meter of a job that may use these CPUs; None where nobody tells them."""
-    return CpuClockMeter(cpus or (), sys_folder, pinned=is_pinned(job))
 
 
 def _most_grown(before: _Heat, after: _Heat, name: str) -> int | None:

@@ -6,7 +6,7 @@ memory's. What feeds an accelerator is read beside it, into a number of its own.
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -16,29 +16,30 @@ from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.vendors.amd import amd_energy_counters
-from runner.measure.vendors.apple import apple_cpu_counters, apple_gpu_counters
-from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.intel import intel_gpu_addresses, intel_gpu_counters
+from runner.measure.vendors.base import Counter
+from runner.measure.vendors.counters import (
+    apple_cpu_counters,
+    apple_gpu_counters,
+    intel_gpu_addresses,
+    intel_gpu_counters,
+    rapl_counters,
+)
 from runner.measure.vendors.nvidia import nvidia_energy_counters
-from runner.measure.vendors.rapl import rapl_counters
 
 FEWEST_PERIODS = 10
 _FOLLOW_SHARE = 0.4
 """Counters that wrap are read again after this share of the time in which they wrap once."""
 
 
-Find = Callable[[], Sequence[Counter]]
-"""Finds the counters, or raises whatever their source does."""
+Find = Callable[[], Sequence[Counter]]  # finds the counters, or raises whatever their source does
 
 
 @dataclass(frozen=True)
 class EnergyDevice:
     """The device whose energy counts, as a session knows it beyond its backend and UUID."""
 
-    is_discrete: bool = False
-    """True if it is a card of its own, outside of the processor's package."""
-    pci_address: str | None = None
-    """The card's address, such as `0000:03:00.0`; None if unknown."""
+    is_discrete: bool = False  # True if it is a card of its own, outside of the processor's package
+    pci_address: str | None = None  # the card's address, such as `0000:03:00.0`; None if unknown
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,7 @@ class EnergyMeter:
     def __init__(
         self, find: Find, clock: Clock = monotonic, beside: "EnergyMeter | None" = None
     ) -> None:
-        """Find the counters.
-
-        Args:
-            find: finds the counters of the device that works.
-            clock: tells when they are read.
-            beside: a meter of what feeds the device, for a number of its own.
-        """
+        """Find the counters; `beside` measures what feeds the device, for a number of its own."""
         self._clock = clock
         self._beside = beside
         self._counters: Sequence[Counter] = ()
@@ -77,17 +72,21 @@ class EnergyMeter:
             self._reason = _explain(error)
 
     def start(self) -> None:
-        """Take the first reading."""
         if self._beside is not None:
             self._beside.start()
         self._readings.clear()
         if self._counters:
             self._reason = None
             self.follow()
-            self._begin_following()
+        if wrapping := [counter.longest_s for counter in self._counters if counter.longest_s]:
+            self._stopped = threading.Event()
+            arguments = (self._stopped, _FOLLOW_SHARE * min(wrapping))
+            self._follower = threading.Thread(
+                target=self._keep_following, args=arguments, daemon=True
+            )
+            self._follower.start()
 
     def follow(self) -> None:
-        """Take an intermediate reading."""
         try:
             joules = tuple(counter.read() for counter in self._counters)
         except Exception as error:  # see above
@@ -102,14 +101,16 @@ class EnergyMeter:
         return energy.model_copy(update={"host_joules": beside})
 
     def _stop(self) -> Energy:
-        self._end_following()
+        if self._follower is not None:
+            self._stopped.set()
+            self._follower.join()
+            self._follower = None
         if self._reason is None:
             self.follow()
         if self._reason is not None:
             return _unavailable(self._reason, None)
         window_s = seconds(self._readings[-1].at_ns - self._readings[0].at_ns)
-        doubt = self._doubt(window_s)
-        if doubt is not None:
+        if doubt := self._doubt(window_s):
             return _unavailable(doubt, window_s)
         names = " + ".join(counter.name for counter in self._counters)
         return Energy(
@@ -119,28 +120,11 @@ class EnergyMeter:
             scope=" + ".join(dict.fromkeys(counter.part for counter in self._counters)),
         )
 
-    def _begin_following(self) -> None:
-        wrapping = [counter.longest_s for counter in self._counters if counter.longest_s]
-        if wrapping:
-            self._stopped = threading.Event()
-            arguments = (self._stopped, _FOLLOW_SHARE * min(wrapping))
-            self._follower = threading.Thread(
-                target=self._keep_following, args=arguments, daemon=True
-            )
-            self._follower.start()
-
-    def _end_following(self) -> None:
-        if self._follower is not None:
-            self._stopped.set()
-            self._follower.join()
-            self._follower = None
-
     def _keep_following(self, stopped: threading.Event, interval_s: float) -> None:
         while not stopped.wait(interval_s):
             self.follow()
 
     def _gains(self) -> list[float]:
-        """Joules of each counter over the whole window."""
         return [
             sum(
                 counter.between(before.joules[number], after.joules[number])
@@ -174,52 +158,37 @@ def _cpu_counters() -> list[Counter]:
     return apple_cpu_counters() if sys.platform == "darwin" else rapl_counters()
 
 
-def _no_counters(backend: str) -> list[Counter]:
-    raise Unavailable(f"no energy counter is known for the backend {backend}")
+def _refuse(explanation: str) -> list[Counter]:
+    raise Unavailable(explanation)
 
 
-def _openvino_counters(device: EnergyDevice | None) -> Find:
-    """Those of the device that executes, the processor's if that holds it.
-
-    Before a session has told, it is known only where there is no discrete GPU.
-    """
-    if device is None:
-        return _refuse if intel_gpu_addresses() else _cpu_counters
-    if device.is_discrete:
-        return partial(intel_gpu_counters, device.pci_address)
-    return _cpu_counters
-
-
-def _refuse() -> list[Counter]:
-    raise Unavailable("processor or discrete GPU: which of them works is known after the load only")
-
-
-_COUNTERS: Mapping[Backend, Find] = {
-    "cpu": _cpu_counters,
-    "wasm": _cpu_counters,
-    "mps": apple_gpu_counters,
-}
-"""Energy counters of the hardware that a backend uses, whichever device it is."""
-_WITH_HOST = ("cuda", "rocm")
-"""Backends whose devices are fed by a processor that their counters leave out."""
+_OF_PROCESSOR = ("cpu", "wasm", "openvino")
+_UNDECIDED = "processor or discrete GPU: which of them works is known after the load only"
 
 
 def energy_meter(
     backend: Backend, uuid: str | None = None, device: EnergyDevice | None = None
 ) -> EnergyMeter:
-    """The meter of the hardware that works.
+    """The meter of the hardware that works; the UUID selects one of several NVIDIA GPUs.
 
-    Args:
-        backend: the hardware path.
-        uuid: selects one of several NVIDIA GPUs.
-        device: what the session knows of its device; None before it is open.
+    The device is what the session knows of it, None before it is open. Until then nobody knows
+    whether OpenVINO's is the processor, unless there is no discrete GPU.
     """
-    find = _COUNTERS.get(backend, partial(_no_counters, backend))
+    address = device.pci_address if device else None
+    is_discrete = device is not None and device.is_discrete
     if backend == "cuda":
-        find = partial(nvidia_energy_counters, uuid=uuid)
+        find: Find = partial(nvidia_energy_counters, uuid=uuid)
     elif backend == "rocm":
-        find = partial(amd_energy_counters, pci_address=device.pci_address if device else None)
-    elif backend == "openvino":
-        find = _openvino_counters(device)
-    has_host = backend in _WITH_HOST or (device is not None and device.is_discrete)
+        find = partial(amd_energy_counters, pci_address=address)
+    elif backend == "mps":
+        find = apple_gpu_counters
+    elif backend == "openvino" and is_discrete:
+        find = partial(intel_gpu_counters, address)
+    elif backend == "openvino" and device is None and intel_gpu_addresses():
+        find = partial(_refuse, _UNDECIDED)
+    elif backend in _OF_PROCESSOR:
+        find = _cpu_counters
+    else:
+        find = partial(_refuse, f"no energy counter is known for the backend {backend}")
+    has_host = backend in ("cuda", "rocm") or is_discrete
     return EnergyMeter(find, beside=EnergyMeter(_cpu_counters) if has_host else None)

@@ -5,22 +5,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from runner.contract.frequency import FrequencyPolicy
+from runner.contract.host import FrequencyPolicy
 from runner.contract.job import Measure
-from runner.contract.record.doubts import BIAS, Doubt, DoubtCode, RemedyCode, Scale, doubt, scaled
-from runner.contract.record.verdict import Grade
+from runner.contract.record.identity import Host
+from runner.contract.record.verdict import (
+    BIAS,
+    Doubt,
+    DoubtCode,
+    Grade,
+    RemedyCode,
+    Scale,
+    doubt,
+    scaled,
+)
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import seconds
-from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.summary import LatencySummary
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Facts about the instruments that hold for all cells of a job."""
+    """Facts that hold for all cells of a job."""
 
-    environment: Environment
+    environment: Host
     clock_resolution_s: float
     harness_overhead_s: float
 
@@ -34,8 +42,7 @@ VARIATION = Scale(b=0.10, c=0.30, d=1.00)
 with bert-tiny."""
 SPREAD = Scale(b=0.10, c=0.50)
 """Of a kernel that should take the same time always; 20 repeats can't condemn a cell, so no D."""
-SHIFT = Scale(b=0.05, c=0.15)
-"""Of the same kernel's median, whose own noise is 1 to 3 %."""
+SHIFT = Scale(b=0.05, c=0.15)  # of the same kernel's median, whose own noise is 1 to 3 %
 OTHER_LOAD = Scale(b=0.05, c=0.10, d=0.20)
 """Share of the CPU time; a daemon or two take less than 5 %. Beyond 20 %, medians of minutes apart
 differed by factors, not by the 20 % that C promises."""
@@ -57,7 +64,6 @@ _POWER_REASONS = ("Power", "PackagePower")
 
 
 def grade_of(doubts: Iterable[Doubt]) -> Grade:
-    """The worst of the doubts' grades, A without any."""
     return max((doubt.grade for doubt in doubts), default="A")
 
 
@@ -73,17 +79,16 @@ def doubts_of(
     `service` summarises the queries without their time in the queue, if they waited: latencies in
     a queue scatter and depend on each other by nature, service times don't.
     """
-    environment = conditions.environment
+    cores = conditions.environment.cpu_cores_logical or 1
     doubts = chain(
         _warmup(rounds),
         _count(summary, measure),
         imprecision("latency", summary.latency_precision, measure),
         _scatter(service or summary),
-        _load(rounds, environment.cpu_cores_logical or 1),
-        _governor(environment),
+        _load(rounds, cores),
+        _governor(conditions.environment),
         _quota(rounds),
-        _noise(rounds),
-        _busy_cores(rounds, environment.cpu_cores_logical or 1),
+        _noise(rounds, cores),
         _throttling(rounds),
         _instrument(service or summary, conditions),
     )
@@ -133,30 +138,21 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     yield from scaled(LOAD_AVERAGE, load / cores, "host_load", "stop_others", load, cores=cores)
 
 
-def _governor(environment: Environment) -> Iterator[Doubt]:
-    policy = FrequencyPolicy(
-        environment.cpu_governor, environment.cpu_scaling_driver, environment.cpu_energy_preference
-    )
+def _governor(host: Host) -> Iterator[Doubt]:
+    policy = FrequencyPolicy(host.cpu_governor, host.cpu_scaling_driver, host.cpu_energy_preference)
     if policy.keeps_clocks_low:
         yield doubt("governor", "B", None, "governor")
 
 
 def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """The doubt about threads that a quota stops in each period, so that the others wait.
-
-    It is counted from before the warm-up on, for each CPU, so it may be more than the time.
-    """
-    share = max(map(_held_share, rounds), default=0.0)
+    """The doubt about threads that a quota stops; counted for each CPU, from the warm-up on."""
+    watched = [(result, sum(result.warmup_ns) + result.steady_ns) for result in rounds]
+    held = ((result.noise.throttled_s or 0.0) / seconds(ns) for result, ns in watched if ns)
+    share = min(1.0, max(held, default=0.0))
     yield from scaled(BIAS, share, "quota", "lift_quota", share)
 
 
-def _held_share(result: RoundResult) -> float:
-    watched_ns = sum(result.warmup_ns) + result.steady_ns
-    held_s = result.noise.throttled_s or 0.0
-    return min(1.0, held_s / seconds(watched_ns)) if watched_ns else 0.0
-
-
-def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+def _noise(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     noises = [result.noise for result in rounds]
     steal = max((noise.steal or 0.0 for noise in noises), default=0.0)
     yield from scaled(BIAS, steal, "steal", "own_host", steal)
@@ -166,11 +162,7 @@ def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     yield from scaled(SPREAD, spread, "kernel_spread", "quieter", spread)
     shift = max((noise.kernel_shift for noise in noises), key=abs)
     yield from scaled(SHIFT, abs(shift), "kernel_shift", "fix_clock", shift)
-
-
-def _busy_cores(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
-    """The doubt about others' load in cores, where their share of a large machine is small."""
-    other = max((result.noise.other_load or 0.0 for result in rounds), default=0.0)
+    # Others' load in cores, where their share of a large machine is small.
     if (OTHER_CORES.grade(other * cores) or "A") > (OTHER_LOAD.grade(other) or "A"):
         busy = other * cores
         yield from scaled(OTHER_CORES, busy, "busy_cores", "stop_them", busy, cores=cores)
@@ -186,18 +178,15 @@ def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
         if reason not in _CHOSEN_REASONS and share > HELD:
             grade: Grade = "B" if reason in _POWER_REASONS else "C"
             yield doubt("accelerator_held", grade, share, "hold_clock", held_by=reason)
-    heated = [_heated_share(result) for result in rounds]
-    hottest = max((share for share in heated if share is not None), default=None)
-    if hottest is not None:
+    heated = [
+        (result.cpu_clock.throttled_s or 0.0) / (seconds(result.steady_ns) or math.inf)
+        for result in rounds
+        if result.cpu_clock and result.cpu_clock.throttle_events
+    ]
+    if heated:
+        hottest = max(heated)
         grade = BIAS.grade(hottest) or "B"
         yield doubt("processor_heat", grade, min(1.0, hottest), "cool_processor")
-
-
-def _heated_share(result: RoundResult) -> float | None:
-    """The share of the time in which heat held the processor's clock down; None if it never did."""
-    if not result.cpu_clock or not result.cpu_clock.throttle_events:
-        return None
-    return (result.cpu_clock.throttled_s or 0.0) / (seconds(result.steady_ns) or math.inf)
 
 
 def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:

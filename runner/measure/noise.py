@@ -4,15 +4,14 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
 from runner.measure.memory.cgroup import Throttling, cpu_throttling
-from runner.measure.memory.tree import cpu_seconds_of_tree
+from runner.measure.memory.readers import cpu_seconds_of_tree
 
 REST_S = 0.05
 """Pause before the kernel is timed: a runtime's threads spin for a while after their last work,
@@ -39,8 +38,7 @@ class ProcStat:
     """The kernel's file of CPU times, as a process reads it that may use these CPUs."""
 
     path: Path = Path("/proc/stat")
-    cpus: Collection[int] | None = None
-    """None for all."""
+    cpus: Collection[int] | None = None  # None for all
 
     def read(self, own_s: float) -> CpuTimes | None:
         """The times now; None on systems that show no such file, or fewer fields."""
@@ -61,46 +59,36 @@ def arithmetic(steps: int = KERNEL_STEPS) -> int:
     return value
 
 
+@dataclass
 class NoiseMeter:
     """Compares CPU times and a fixed kernel before and after; nothing runs in between."""
 
-    def __init__(
-        self,
-        proc_stat: ProcStat = _PROC_STAT,
-        clock: Clock = monotonic,
-        kernel: Callable[[], object] = arithmetic,
-        own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
-        sleep: Callable[[float], None] = time.sleep,
-        throttling: Callable[[], Throttling | None] = cpu_throttling,
-    ) -> None:
-        self._proc_stat = proc_stat
-        self._clock = clock
-        self._kernel = kernel
-        self._own_s = own_s
-        self._sleep = sleep
-        self._throttling = throttling
-        self._throttled: Throttling | None = None
-        self._switches = 0
-        self._durations: list[int] = []
-        self._times: CpuTimes | None = None
+    proc_stat: ProcStat = _PROC_STAT
+    clock: Clock = monotonic
+    kernel: Callable[[], object] = arithmetic
+    own_s: Callable[[], float] = lambda: sum(os.times()[:4])
+    sleep: Callable[[float], None] = time.sleep
+    throttling: Callable[[], Throttling | None] = cpu_throttling
+    _throttled: Throttling | None = field(default=None, init=False)
+    _switches: int = field(default=0, init=False)
+    _durations: Sequence[int] = field(default=(), init=False)
+    _times: CpuTimes | None = field(default=None, init=False)
 
     def before(self) -> None:
         """Take the first readings; some 70 ms."""
-        self._kernel()
+        self.kernel()
         self._durations = self._time_kernel()
-        self._throttled = self._throttling()
+        self._throttled = self.throttling()
         self._switches = _involuntary_switches()
-        self._times = self._read_times()
+        self._times = self.proc_stat.read(self.own_s())
 
     def after(self) -> Noise:
-        """Take the second readings and compare. Call `before` first.
-
-        CPU time of child processes counts as ours once they have ended, until then as other load.
-        """
-        times, throttled = self._read_times(), self._throttling()
+        """Compare with the first readings; children's CPU time is ours once they have ended."""
+        times, throttled = self.proc_stat.read(self.own_s()), self.throttling()
         switches = _involuntary_switches() - self._switches
         durations = self._time_kernel()
         steal, other = _shares(self._times, times)
+        held = throttled and self._throttled and throttled.since(self._throttled)
         return Noise(
             steal=steal,
             other_load=other,
@@ -108,29 +96,22 @@ class NoiseMeter:
             kernel_spread_after=_spread(durations),
             kernel_shift=statistics.median(durations) / statistics.median(self._durations) - 1,
             involuntary_switches=switches,
-            **_held_back(self._throttled, throttled),
+            throttled_periods=held and held.periods,
+            throttled_s=held and held.seconds,
         )
 
     def _time_kernel(self) -> list[int]:
-        self._sleep(REST_S)
+        self.sleep(REST_S)
         durations = []
         for _ in range(KERNEL_REPEATS):
-            start = self._clock()
-            self._kernel()
-            durations.append(self._clock() - start)
+            start = self.clock()
+            self.kernel()
+            durations.append(self.clock() - start)
         return durations
-
-    def _read_times(self) -> CpuTimes | None:
-        return self._proc_stat.read(self._own_s())
 
 
 def noise_meter(cpus: Collection[int] | None = None, *, of_tree: bool = False) -> NoiseMeter:
-    """The meter of this host.
-
-    Args:
-        cpus: those that this process may use; None for all.
-        of_tree: True if the CPU time of processes that this one has started is ours at once.
-    """
+    """The meter of these CPUs; `of_tree` counts the CPU time of children as ours at once."""
     if of_tree:
         return NoiseMeter(ProcStat(cpus=cpus), own_s=cpu_seconds_of_tree)
     return NoiseMeter(ProcStat(cpus=cpus))
@@ -143,10 +124,10 @@ def parse_times(text: str, own_s: float, cpus: Collection[int] | None = None) ->
     of guests, which follows, is part of user and nice already. Where the CPUs that may be used are
     not listed, all stand for them.
     """
-    lines = {name: rest for name, _, rest in (line.partition(" ") for line in text.splitlines())}
-    fields = _ticks(lines["cpu"])
-    user, nice, system, _idle, _iowait, irq, softirq, _steal = fields
-    used = [_ticks(lines[name]) for cpu in cpus or () if (name := f"cpu{cpu}") in lines] or [fields]
+    lines = (line.split() for line in text.splitlines() if line.startswith("cpu"))
+    ticks = {name: [int(field) for field in fields[:8]] for name, *fields in lines}
+    user, nice, system, _idle, _iowait, irq, softirq, _steal = fields = ticks["cpu"]
+    used = [ticks[name] for cpu in cpus or () if (name := f"cpu{cpu}") in ticks] or [fields]
     second = os.sysconf("SC_CLK_TCK")
     return CpuTimes(
         total=sum(fields) / second,
@@ -157,10 +138,6 @@ def parse_times(text: str, own_s: float, cpus: Collection[int] | None = None) ->
     )
 
 
-def _ticks(fields: str) -> list[int]:
-    return [int(field) for field in fields.split()[:8]]
-
-
 def _shares(before: CpuTimes | None, after: CpuTimes | None) -> tuple[float | None, float | None]:
     if before is None or after is None or after.total <= before.total:
         return None, None
@@ -168,15 +145,6 @@ def _shares(before: CpuTimes | None, after: CpuTimes | None) -> tuple[float | No
     others = (after.busy - before.busy) - (after.own - before.own)
     steal = max(0.0, after.steal - before.steal) / used if used > 0 else None
     return steal, max(0.0, others) / total
-
-
-def _held_back(before: Throttling | None, after: Throttling | None) -> Mapping[str, Any]:
-    if before is None or after is None:
-        return {}
-    return {
-        "throttled_periods": after.periods - before.periods,
-        "throttled_s": after.seconds - before.seconds,
-    }
 
 
 def _involuntary_switches() -> int:

@@ -1,9 +1,8 @@
 """The kernel's cache of files: dropping some from it, and how much of them stays there.
 
 `posix_fadvise` with POSIX_FADV_DONTNEED needs no rights beyond reading the file. It leaves pages
-that some process has mapped, such as libraries of a program that runs now, and does nothing on file
-systems that lie in memory. What stays is another matter: since Linux 5.2, mincore(2) calls all
-pages resident to callers who neither own the file nor may write it, as in a container.
+that some process has mapped, and does nothing on file systems that lie in memory. Since Linux 5.2,
+mincore(2) calls all pages resident to callers who neither own the file nor may write it.
 """
 
 import ctypes
@@ -19,8 +18,7 @@ from typing import Any
 _WRITTEN_BACK_S = 120
 """Age of a file whose pages the kernel has written: it does so after half a minute. To ask
 for it costs a flush of the disk for each file."""
-_FAILED = ctypes.c_void_p(-1).value
-"""The result of mmap(2) in place of an address."""
+_FAILED = ctypes.c_void_p(-1).value  # the result of mmap(2) in place of an address
 
 
 class PageCache:
@@ -28,7 +26,6 @@ class PageCache:
 
     @property
     def can_drop(self) -> bool:
-        """True if the system lets go of files."""
         return hasattr(os, "posix_fadvise")
 
     def drop(self, files: Iterable[str]) -> None:
@@ -46,7 +43,9 @@ class PageCache:
             with suppress(OSError):
                 present, length = _resident_pages(path)
                 pages += length
-                if _is_disclosed(path):
+                # The kernel tells the owner, and those who may write the file.
+                is_owner = Path(path).stat().st_uid == os.geteuid()
+                if is_owner or os.access(path, os.W_OK, effective_ids=True):
                     resident, known = resident + present, known + length
         return resident / known if known and 2 * known >= pages else None
 
@@ -62,14 +61,8 @@ def _drop(path: str) -> None:
         os.close(file)
 
 
-def _is_disclosed(path: str) -> bool:
-    """True if the kernel tells this process which pages of the file are in memory."""
-    is_owner = Path(path).stat().st_uid == os.geteuid()
-    return is_owner or os.access(path, os.W_OK, effective_ids=True)
-
-
 def _resident_pages(path: str) -> tuple[int, int]:
-    """Pages of the file in memory, and all of them."""
+    """Pages in memory, and all pages."""
     file = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size

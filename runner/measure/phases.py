@@ -17,16 +17,13 @@ from runner.measure.statistics.spread import effective_count
 
 GARBAGE_COLLECTION = "collected and frozen before the warm-up, off while timed"
 TOLERANCE = 0.05
-LOOK_EVERY = 1.1
-"""Growth of the iterations from one look at the precision to the next."""
+LOOK_EVERY = 1.1  # growth of the iterations from one look at the precision to the next
 LOOKING_CONFIDENCE = 0.97
 """Confidence of the interval that decides when to end; the one that is reported has 95 %."""
 OVERHEAD_ITERATIONS = 1000
 
-Execute = Callable[[], object]
-"""Executes one query and returns when the device has finished it."""
-Timed = Callable[[], int]
-"""Executes one iteration and returns the nanoseconds it took."""
+Execute = Callable[[], object]  # executes one query and returns when the device has finished it
+Timed = Callable[[], int]  # executes one iteration and returns the nanoseconds it took
 TimeSeries = Callable[[int, int, int], list[int]]
 """Executes iterations one behind the other and returns the nanoseconds of each: at least so many,
 with at least such a sum, ending at such a sum in any case."""
@@ -39,10 +36,8 @@ class WarmUp:
     """Durations of a warm-up, and its end."""
 
     durations_ns: list[int]
-    settled: bool
-    """True if the durations settled before the time was spent."""
-    enough_windows: int | None
-    """Windows that a later round needs at most; None if no round's durations settled so far."""
+    settled: bool  # True if the durations settled before the time was spent
+    enough_windows: int | None  # windows that a later round needs at most; None if no round settled
 
 
 @dataclass(frozen=True)
@@ -50,13 +45,9 @@ class Quota:
     """Iterations, time and precision that one round of the steady phase has to reach."""
 
     iterations: int
-    """Fewest iterations."""
-    min_ns: int
-    """Least sum of their durations."""
-    max_ns: int
-    """Sum at which the round ends in any case; at least 1."""
-    precision_target: float | None
-    """Precision of the median that ends the round; None if iterations and time suffice."""
+    min_ns: int  # least sum of their durations
+    max_ns: int  # sum at which the round ends in any case; at least 1
+    precision_target: float | None  # of the median; None if the others suffice
 
 
 @runtime_checkable
@@ -64,9 +55,7 @@ class SelfTimed(Protocol):
     """A query that is timed where it is executed, by a clock of that place."""
 
     @property
-    def series(self) -> TimeSeries:
-        """Executes it several times."""
-        ...
+    def series(self) -> TimeSeries: ...
 
 
 _FOREVER_NS = 1 << 62
@@ -75,8 +64,7 @@ _FOREVER_NS = 1 << 62
 def time_once(query: Execute | SelfTimed, clock: Clock) -> int:
     """Nanoseconds that one query takes.
 
-    The attribute is what makes it `SelfTimed`: to ask for the protocol would put 5 µs between any
-    two queries.
+    To ask for the protocol `SelfTimed` would put 5 µs between any two queries.
     """
     series: TimeSeries | None = getattr(query, "series", None)
     if series is not None:
@@ -97,10 +85,7 @@ def harness_overhead_s(query: Execute | SelfTimed, clock: Clock) -> float:
 
 
 def heat(timed: Timed, span_s: float, series: TimeSeries | None = None) -> list[int]:
-    """Iterate for so many seconds and return the durations.
-
-    A processor or accelerator may take more power for its first half minute than it sustains.
-    """
+    """Iterate for so many seconds: at first a processor takes more power than it sustains."""
     span_ns = round(span_s * NANOSECONDS)
     with garbage_collection_off():
         return (series or partial(_each, timed))(1, span_ns, span_ns)
@@ -117,12 +102,6 @@ def warm_up(
 
     Where an earlier round's have settled, the first of the three windows that agreed was at their
     level already, so that as many as were filled by its end are enough for later rounds.
-
-    Args:
-        timed: executes and times one iteration.
-        clock: the clock.
-        measure: floor and cap.
-        enough_windows: windows that are enough by what earlier rounds found.
     """
     span_ns = measure.warmup_window_s * NANOSECONDS
     enough = enough_windows or math.inf
@@ -155,11 +134,7 @@ def quota_of(measure: Measure, earlier_ns: int = 0) -> Quota:
     Rounds are of equal size, and it is their number that grows, since processes differ by more than
     iterations do: a round that goes on until all durations look precise would fill the sample with
     the level of one process (Kalibera & Jones 2013, section 6). The only round of a measure goes on
-    until its own median is precise.
-
-    Args:
-        measure: iterations, time and precision of all rounds together.
-        earlier_ns: time that earlier rounds have spent.
+    until its own median is precise. `earlier_ns` is the time that earlier rounds have spent.
     """
     max_ns = round(measure.max_s * NANOSECONDS)
     return Quota(
@@ -182,75 +157,59 @@ def run_steady_phase(
     they enclose the true median less often than they say ("optional stopping"). Two things bound
     that: it looks only after every tenth more iterations, some 24 times in ten times as many, and
     at an interval of 97 % where it reports one of 95 % (`performance interval_coverage`). Looks lie
-    between iterations and are not timed.
+    between iterations and are not timed; `unmeasured` keeps their memory apart.
 
-    Args:
-        timed: executes and times one iteration.
-        quota: when to end.
-        unmeasured: keeps the memory of looks apart.
-        series: executes several at once, where they are timed elsewhere.
-
-    Raises:
-        TimedOut: one never ended; the error has the durations of those before.
+    A `TimedOut`, if an iteration never ends, has the durations of those before.
     """
     durations: list[int] = []
     several = series or partial(_each, timed)
     with garbage_collection_off():
         try:
             durations += several(quota.iterations, quota.min_ns, quota.max_ns)
-            while not _is_enough(durations, quota, unmeasured):
+            while (left_ns := quota.max_ns - sum(durations)) > 0:
+                with unmeasured() if quota.precision_target else nullcontext():
+                    if is_precise(durations, quota):
+                        break
                 more = math.ceil(len(durations) * LOOK_EVERY) - len(durations)
-                durations += several(more, 0, quota.max_ns - sum(durations))
+                durations += several(more, 0, left_ns)
         except TimedOut as silence:
             silence.ended_ns = [*durations, *silence.ended_ns]
             raise
     return durations
 
 
-def _is_enough(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
-    return sum(durations) >= quota.max_ns or _looks_precise(durations, quota, unmeasured)
-
-
-def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
-    if quota.precision_target is None:
-        return True
-    with unmeasured():
-        return is_precise(durations, quota)
-
-
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:
-    """True if the median is as precise as the quota asks."""
     if quota.precision_target is None:
         return True
     interval = median_interval(durations, effective_count(durations), confidence=LOOKING_CONFIDENCE)
-    if interval is None or interval.precision is None:
-        return False
-    return interval.precision <= quota.precision_target
+    precision = interval.precision if interval else None
+    return precision is not None and precision <= quota.precision_target
 
 
 @dataclass
 class _Heap:
+    """Objects that are alive in this process."""
+
     is_frozen: bool = False
-    """True while what is alive is set aside; `gc.get_freeze_count` would count all of it."""
+    """True while it is set aside; `gc.get_freeze_count` would count all of it."""
 
 
 heap = _Heap()
-"""The heap of this process."""
 
 
 @contextmanager
 def heap_set_aside() -> Iterator[None]:
     """Set aside what is alive until the context ends: no collection inside looks through it."""
-    outermost = not heap.is_frozen
-    if outermost:
-        gc.freeze()
+    if heap.is_frozen:
+        yield
+        return
+    gc.freeze()
     heap.is_frozen = True
     try:
         yield
     finally:
-        if outermost:
-            heap.is_frozen = False
-            gc.unfreeze()
+        heap.is_frozen = False
+        gc.unfreeze()
 
 
 @contextmanager
@@ -258,7 +217,6 @@ def garbage_frozen() -> Iterator[None]:
     """Collect garbage now, set aside what is left, and collect none before the context ends.
 
     It takes up to a third of a second, so nothing that is read or timed lies around its beginning.
-    Inside of another one it takes little, as what is set aside is not looked at again.
     """
     gc.collect()
     with heap_set_aside(), garbage_collection_off():
@@ -267,10 +225,7 @@ def garbage_frozen() -> Iterator[None]:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Collect no garbage before the end of the context, and none at its beginning.
-
-    Around imports of torch it saves a sixth of their time.
-    """
+    """Collect no garbage in the context; around imports of torch it saves a sixth of their time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -281,7 +236,6 @@ def garbage_collection_off() -> Iterator[None]:
 
 
 def _each(timed: Timed, least: int, min_ns: int, max_ns: int) -> list[int]:
-    """The durations of iterations that are called one by one."""
     durations: list[int] = []
     total = 0
     while total < max_ns and (len(durations) < least or total < min_ns):

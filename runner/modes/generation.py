@@ -13,7 +13,7 @@ from runner.contract.reasons import reason
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.statistics.spread import Floats, Series
-from runner.modes.inference import require_finite
+from runner.modes.base import Workload, require_finite
 
 _TO_FIRST = "first_token"
 _BETWEEN = "output_token"
@@ -22,10 +22,9 @@ PER_OUTPUT = "time_per_output_token"
 BETWEEN = "inter_token_latency"
 
 
-class GenerationWorkload:
+class GenerationWorkload(Workload):
     """One iteration generates once and records the time of the first token and the later gaps."""
 
-    series = None
     timed_region = (
         "greedy generation with a key-value cache: from the prompt on the device "
         "to the last token on the host"
@@ -38,10 +37,9 @@ class GenerationWorkload:
         self._generate = session.bind_generation(cell, self._inputs, clock)
         self._shape = (cell.batch_size, tokens_to_generate(cell))
         self.samples = cell.batch_size
-        self.parts_ns: Mapping[str, list[int]] = {_TO_FIRST: [], _BETWEEN: []}
+        self.parts_ns = {_TO_FIRST: [], _BETWEEN: []}
 
     def __call__(self) -> int:
-        """Generate once; return the time to the last token."""
         generated = self._generate()
         self._require_all(generated)
         times = generated.token_times_ns
@@ -50,80 +48,39 @@ class GenerationWorkload:
         return times[-1] - generated.started_ns
 
     def check(self) -> None:
-        """Check that a forward pass over the prompt gives finite outputs."""
         query = self._session.bind(self._cell, self._inputs)
         require_finite(self._session, query())
 
-    def forget(self) -> None:
-        """Drop the times recorded so far."""
-        for durations in self.parts_ns.values():
-            durations.clear()
-
-    def columns(self) -> Mapping[str, object]:
-        """No columns beyond those of the parts."""
-        return {}
-
-    def close(self) -> None:
-        """Do nothing: the session holds nothing but the prompt."""
-
     def _require_all(self, generated: Generated) -> None:
-        """Check that there are as many tokens as requested, each of them timed."""
         samples, requested = self._shape
-        if len(generated.token_times_ns) != requested:
-            raise BenchError(
-                reason(
-                    "tokens_missing", generated=len(generated.token_times_ns), requested=requested
-                )
-            )
-        if generated.tokens.shape != self._shape:
-            raise BenchError(
-                reason(
-                    "tokens_shape",
-                    shape=list(generated.tokens.shape),
-                    samples=samples,
-                    requested=requested,
-                )
-            )
+        timed, shape = len(generated.token_times_ns), generated.tokens.shape
+        if timed != requested:
+            raise BenchError(reason("tokens_missing", generated=timed, requested=requested))
+        if shape != self._shape:
+            facts = {"shape": list(shape), "samples": samples, "requested": requested}
+            raise BenchError(reason("tokens_shape", **facts))
 
 
 def token_times(
     parts_ns: Mapping[str, Sequence[int]], durations_ns: Sequence[int], cell: Cell
 ) -> dict[str, Series]:
-    """Nanoseconds of the tokens of a round, by the names of their columns.
-
-    A time per output token is one value of each generation, (end - first token) / (tokens - 1), as
-    MLPerf's loadgen and vLLM's benchmark have it; all gaps pooled are vLLM's inter-token latency.
-    """
-    first = parts_ns[_TO_FIRST]
-    return {
-        TO_FIRST: first,
-        PER_OUTPUT: _per_output_token(first, durations_ns, tokens_to_generate(cell)),
-        BETWEEN: parts_ns[_BETWEEN],
-    }
+    """Nanoseconds of the tokens of a round, by the names of their columns."""
+    first, tokens = parts_ns[_TO_FIRST], tokens_to_generate(cell)
+    decoding: Floats = np.empty(0)  # none of a single token
+    if tokens > 1:
+        decoding = np.asarray(durations_ns, dtype=float) - np.asarray(first, dtype=float)
+    return {TO_FIRST: first, PER_OUTPUT: decoding / max(1, tokens - 1), BETWEEN: parts_ns[_BETWEEN]}
 
 
 def token_throughputs(
     gaps_ns: Series, durations_ns: Sequence[int], cell: Cell
 ) -> dict[str, float | None]:
-    """Columns of tokens per second, over all gaps and durations.
-
-    Throughputs are totals: batch_size × (new_tokens - 1) × iterations by the sum of all gaps
-    between tokens, which is the sum of t_last - t_first; and batch_size × new_tokens × iterations
-    by the sum of all durations.
-    """
+    """Columns of tokens per second, by the sums of all gaps and of all durations."""
     tokens = cell.batch_size * tokens_to_generate(cell) * len(durations_ns)
     return {
         "decode_throughput": _per_second(cell.batch_size * len(gaps_ns), gaps_ns),
         "token_throughput": _per_second(tokens, durations_ns),
     }
-
-
-def _per_output_token(first_ns: Sequence[int], durations_ns: Sequence[int], tokens: int) -> Floats:
-    """The time per output token of each generation, nanoseconds; none of a single token."""
-    if tokens < 2:
-        return np.empty(0)
-    decoding: Floats = np.asarray(durations_ns, dtype=float) - np.asarray(first_ns, dtype=float)
-    return decoding / (tokens - 1)
 
 
 def _per_second(tokens: int, durations_ns: Series) -> float | None:

@@ -1,19 +1,25 @@
 """Registry of modes and scenarios."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell, Mode, Scenario
 from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import Clock
-from runner.modes.base import ColdModeFunction, Instruments, ModeFunction, Workload
+from runner.modes.base import (
+    ColdModeFunction,
+    InferenceWorkload,
+    Instruments,
+    ModeFunction,
+    Workload,
+    measure_steadily,
+)
 from runner.modes.generation import GenerationWorkload
-from runner.modes.inference import InferenceWorkload
-from runner.modes.offline.mode import measure_offline
+from runner.modes.offline import measure_offline
 from runner.modes.server.mode import measure_server
 from runner.modes.startup.mode import measure_startup
-from runner.modes.steady import measure_steadily
 from runner.modes.training import TrainingWorkload
 
 _WORKLOADS: Mapping[Mode, Callable[[Session, Job, Cell, Clock], Workload]] = {
@@ -22,24 +28,19 @@ _WORKLOADS: Mapping[Mode, Callable[[Session, Job, Cell, Clock], Workload]] = {
     "training": TrainingWorkload,
     "startup": InferenceWorkload,
 }
-"""The workload of each mode, once the model is loaded."""
 
 _SCENARIOS: Mapping[Scenario, ModeFunction] = {"offline": measure_offline, "server": measure_server}
-"""Scenarios other than one query after the other."""
 
 COLD_MODES: Mapping[Mode, ColdModeFunction] = {"startup": measure_startup}
 """Modes that must run before anything is loaded here."""
 
 
 def workload_of(session: Session, job: Job, cell: Cell, clock: Clock) -> Workload:
-    """Bind the workload of a cell."""
     return _WORKLOADS[cell.mode](session, job, cell, clock)
 
 
 def measure_warm(session: Session, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Measure one round of a cell over a loaded session."""
     if cell.scenario in _SCENARIOS:
         return _SCENARIOS[cell.scenario](session, job, cell, instruments)
-    return measure_steadily(
-        lambda: workload_of(session, job, cell, instruments.clock), session, job, instruments
-    )
+    make = partial(workload_of, session, job, cell, instruments.clock)
+    return measure_steadily(make, session, job, instruments)

@@ -8,12 +8,13 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.doubts import Doubt, RemedyCode, Scale, scaled
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, RemedyCode, Scale, scaled
 from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
-from runner.measure.statistics.summary import mean_and_median
+from runner.measure.statistics.summary import SecondsColumns, statistic_columns
+from runner.modes.base import Workload
 
 _PARTS = ("forward", "loss", "backward", "optimizer")
 TRAINING_REGION = (
@@ -27,13 +28,10 @@ cost one of them."""
 _LOST = Scale(b=0.01, c=0.20)
 """Shares of elements that no step changes: the times are right, but nobody trains so."""
 _SHOWN = 3
-"""Parameters that an error names."""
 
 
-class TrainingWorkload:
+class TrainingWorkload(Workload):
     """One iteration is one training step, which records its parts and its loss."""
-
-    series = None
 
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         batch = {
@@ -47,16 +45,18 @@ class TrainingWorkload:
         self._cell = cell
         self.timed_region = f"{TRAINING_REGION}; {_arithmetic(cell)}"
         self.samples = cell.batch_size
-        self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
+        self.parts_ns = {part: [] for part in _PARTS}
 
     def __call__(self) -> int:
-        """Take one step, check its loss, and return the nanoseconds it took."""
         step = self._trainer.step()
         self._losses.append(step.loss)
         self._skipped += step.skipped
         self._stepped |= not step.skipped
         if not math.isfinite(step.loss):
-            raise self._infinite(step.loss)
+            facts = {"step": len(self._losses), "loss": step.loss}
+            if self._cell.precision == "fp16":
+                raise Unsupported(reason("forward_leaves_fp16", **facts))
+            raise BenchError(reason("loss_not_finite", **facts))
         self.parts_ns["forward"].append(step.forward_ns)
         self.parts_ns["backward"].append(step.backward_ns)
         self.parts_ns["optimizer"].append(step.optimizer_ns)
@@ -67,18 +67,15 @@ class TrainingWorkload:
     def check(self) -> None:
         """Check that each parameter has changed since before the first step, and each layer learns.
 
-        While the loss' scale has skipped every step, as on a GPU it does at first, it takes more.
-
-        In pure bf16 some cannot, as their updates are below half a unit in the last place, so
-        `training_changed_share` tells how many; one must.
+        While the loss' scale has skipped every step, it takes more. In pure bf16 some updates are
+        below half a unit in the last place, so that one parameter must change.
         """
         while not self._stepped and len(self._losses) < MOST_SKIPPED:
             self()
         unchanged = self._trainer.unchanged()
         if unchanged and not (self._cell.pure and self._trainer.changed_share()):
-            raise BenchError(
-                reason("weights_unchanged", weights=_names(unchanged), steps=len(self._losses))
-            )
+            steps = len(self._losses)
+            raise BenchError(reason("weights_unchanged", weights=_names(unchanged), steps=steps))
         if untaught := self._trainer.untaught():
             steps = len(self._losses)
             raise BenchError(reason("gradients_zero", weights=_names(untaught), steps=steps))
@@ -86,11 +83,9 @@ class TrainingWorkload:
     def forget(self) -> None:
         """Drop the parts and skipped steps recorded so far, but not the losses."""
         self._skipped = 0
-        for durations in self.parts_ns.values():
-            durations.clear()
+        super().forget()
 
-    def columns(self) -> Mapping[str, object]:
-        """The first and the last loss, skipped steps, and how many elements have changed."""
+    def columns(self) -> Columns:
         scale = self._trainer.scale
         return {
             "training_loss_first": self._losses[0],
@@ -101,14 +96,7 @@ class TrainingWorkload:
         }
 
     def close(self) -> None:
-        """Release gradients and the optimizer's state."""
         self._trainer.close()
-
-    def _infinite(self, loss: float) -> BenchError:
-        facts = {"step": len(self._losses), "loss": loss}
-        if self._cell.precision == "fp16":
-            return Unsupported(reason("forward_leaves_fp16", **facts))
-        return BenchError(reason("loss_not_finite", **facts))
 
 
 def _arithmetic(cell: Cell) -> str:
@@ -117,10 +105,8 @@ def _arithmetic(cell: Cell) -> str:
     if cell.pure:
         return f"parameters, gradients and moments in {cell.precision}"
     scaled_loss = ", the loss scaled" if cell.precision == "fp16" else ""
-    return (
-        f"torch.autocast to {cell.precision}{scaled_loss}, "
-        "parameters, gradients and moments in fp32"
-    )
+    autocast = f"torch.autocast to {cell.precision}{scaled_loss}"
+    return f"{autocast}, parameters, gradients and moments in fp32"
 
 
 def _names(parameters: Sequence[str]) -> str:
@@ -131,22 +117,20 @@ def _names(parameters: Sequence[str]) -> str:
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
     """Columns about the parts of the steps of all rounds together."""
-    columns: dict[str, float | None] = {}
+    columns: SecondsColumns = {}
     for part in _PARTS:
         if durations := parts_ns.get(part):
-            columns |= mean_and_median(part, durations)
+            columns |= statistic_columns(part, durations, "mean", "median")
     return columns
 
 
 def training_totals(rounds: Sequence[RoundResult]) -> Columns:
-    """Columns that count over all rounds."""
     skipped = [result.columns.get("training_steps_skipped") for result in rounds]
     known = [count for count in skipped if count is not None]
     return {"training_steps_skipped": sum(known) if len(known) == len(rounds) else None}
 
 
 def training_doubts(cell: Cell, rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """Doubts about steps that the optimizer skipped, and updates that rounding took."""
     steps = sum(len(result.durations_ns) for result in rounds)
     skipped = training_totals(rounds)["training_steps_skipped"]
     if skipped:

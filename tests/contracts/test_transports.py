@@ -27,8 +27,7 @@ from orchestrator.fleet.messages import (
     Visited,
     frame_of,
 )
-from orchestrator.fleet.talk import SILENCE_S
-from orchestrator.fleet.transport import HOST_MODULE, Transport
+from orchestrator.fleet.transport import HOST_MODULE, SILENCE_S, Transport
 from tests.support.fleet import DriverProcess, Exchange, PipeTransport, ReachedHost, an_order, soon
 from tests.support.ray_cluster import Cluster, OneHost, running_cluster
 from tests.support.slurm import Slurm, running_slurm

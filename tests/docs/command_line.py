@@ -8,8 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.commands.app import app
-from orchestrator.commands.commands import COMMANDS
+from orchestrator.commands.app import COMMANDS, app
 from orchestrator.commands.program.program import READING
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import parse_runner_labels
+from orchestrator.commands.measure.pipelines.jobs import (
+    MAX_JOBS,
+    parse_runner_labels,
+    pipeline_jobs,
+)
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
 from tests.conftest import ROOT

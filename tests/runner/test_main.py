@@ -65,7 +65,7 @@ def test_a_runner_dies_with_its_orchestrator(tmp_path: Path) -> None:
 
 CLOSING = """
 import sys, time
-from runner.process.lifeline import die_with_parent
+from runner.process import die_with_parent
 
 class Slow:
     def __del__(self):  # called when threads of Python execute no more

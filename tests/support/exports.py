@@ -10,12 +10,9 @@ from runner.contract.cell import Cell
 from runner.contract.graph import NumberFormat
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.export.check import WrongExport
-from runner.export.export_once import Files, GraphExport
-from runner.export.graphs import export_graphs
-from runner.export.samples import Sample
-from runner.export.strategies import Strategy, whole_strategies
-from runner.export.torch_exporters import ExportSubject
+from runner.export.check import Sample, WrongExport
+from runner.export.graphs import Files, GraphExport, export_graphs
+from runner.export.torch_exporters import ExportSubject, Strategy, whole_strategies
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.onnx_graphs import layer
 from tests.support.tiny_models import VISION, tiny, torch_cell

@@ -21,11 +21,12 @@ from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.graph import DYNAMIC, GRAPH_FILE, GraphPart, graph_kind, number_format
 from runner.contract.job import Job, Provenance
 from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS, CountedWork
+from runner.contract.reasons import Reason
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
 from runner.contract.rounds import read_rounds, save_round
-from runner.process.streams import Progress
+from runner.process import Progress
 from tests.support.jobs import a_graph
 from tests.support.records import a_round, record_for
 
@@ -250,7 +251,7 @@ class KeptObserver:
         self.visited: list[tuple[str, int]] = []
         self.ended: list[tuple[str, str]] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, reason: Reason | None = None) -> None:
         self.notes.append(text)
 
     def image_step(self, line: str) -> None:

@@ -14,8 +14,15 @@ import psutil
 
 import runner
 from orchestrator.fleet.messages import Ended, Frame, Order, ToDriver, frame_of
-from orchestrator.fleet.talk import BEAT_S, Heard, Talk
-from orchestrator.fleet.transport import HOST_MODULE, FleetHost, Transport, TransportName
+from orchestrator.fleet.transport import (
+    BEAT_S,
+    HOST_MODULE,
+    FleetHost,
+    Heard,
+    Talk,
+    Transport,
+    TransportName,
+)
 from orchestrator.fleet.transports.commands import PipeConversation
 from orchestrator.running.run_file import RunFile, run_file_text
 from tests.conftest import ROOT

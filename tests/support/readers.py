@@ -17,14 +17,12 @@ import numpy
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from analysis.predict.artefact import predictor_files
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
-from analysis.predict.forecaster import Forecaster
-from analysis.predict.kept_evaluation import EVALUATION_NAME
-from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, text_digest
-from analysis.predict.training import train_target
-from orchestrator.exchange.bundles import write_bundle
+from analysis.predict.forecaster import Forecaster, predictor_files
+from analysis.predict.manifest import EVALUATION_NAME, MANIFEST_NAME, TrainingOrigin, text_digest
+from analysis.predict.predictor import train_target
 from orchestrator.exchange.bundles.archive import write_archive
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.fleet.messages import Beat, Ended, Frame, Noted, Visited, encode, frame_of
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.store import Store
@@ -317,7 +315,7 @@ READERS = (
                   b'"vocab_size": 9, "n_layer": "x", "n_embd": [], "n_head": 1e300}',
                   b'{"model_type": "whisper", "num_mel_bins": 1000000000000, '
                   b'"max_source_positions": 1000000000000, "vocab_size": 9}')),
-    Reader("safetensors", ("runner.contract.weights",),
+    Reader("safetensors", ("orchestrator.system.weights",),
            lambda: damaged(some_weights()), read_weights),
     Reader("record", ("orchestrator.store.records.validate", "orchestrator.store.merge.staging"),
            record_tables, read_record_file),
@@ -332,7 +330,7 @@ READERS = (
     Reader("known steps", ("orchestrator.store.records.kept",),
            lambda: json_of([["r/c", "r", "c", "why", "2026-11-28 12:00:00+00", None]]),
            read_decisions),
-    Reader("packed imports", ("orchestrator.exchange.imports.packed",), record_tables, read_packed),
+    Reader("packed imports", ("orchestrator.exchange.imports.record",), record_tables, read_packed),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
@@ -341,7 +339,7 @@ READERS = (
            lambda: json_of(CALIBRATION), read_calibration,
            found=(b'{"hosts": {"here": {"a": {"cv": 1e999, "processes": 8,'
                   b' "measured_at": "2026-11-23T00:00:00Z"}}}}',)),
-    Reader("progress", ("orchestrator.running.launch.follow",),
+    Reader("progress", ("orchestrator.running.launch",),
            lambda: json_of(EVENT), read_progress, fast=8,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
     Reader("bundle",
@@ -351,20 +349,20 @@ READERS = (
            lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
     Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),
     Reader("text to import", (), lambda: damaged(MLPERF), read_import("mlperf_log_summary.txt")),
-    Reader("mapping", ("orchestrator.exchange.imports.formats.mapping_file",),
+    Reader("mapping", ("orchestrator.exchange.imports.formats.mapping",),
            lambda: json_of(MAPPING), read_mapped),
-    Reader("verification", ("orchestrator.commands.measure.verify.verification",),
+    Reader("verification", ("orchestrator.commands.measure.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
            read_kept_verification),
     Reader("snapshot", ("orchestrator.store.health.snapshots",),
            lambda: json_of(MANIFEST), read_snapshot),
     Reader("sent graph", ("orchestrator.fleet.shared_artifacts",), graph_archives,
            read_sent_graph),
-    Reader("reference", ("orchestrator.running.artifacts.adoption",),
+    Reader("reference", ("orchestrator.running.artifacts.cache",),
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
-    Reader("prices", ("orchestrator.commands.recommend.prices",),
+    Reader("prices", ("orchestrator.commands.recommend.known_candidates",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=4),

@@ -13,22 +13,21 @@ from queue import Queue
 from analysis.predict.explanation import explanation_of
 from analysis.report.predictions import DescribedPredictor, prediction_report
 from orchestrator.commands.measure.plan import PlanReport
-from orchestrator.commands.measure.verify.verification import load_verification
+from orchestrator.commands.measure.verification import load_verification
 from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
     kept_evaluation,
     open_predictor,
     predictor_folder,
 )
-from orchestrator.commands.recommend.prices import read_prices
+from orchestrator.commands.recommend.known_candidates import read_prices
 from orchestrator.commands.report.page import report_page
-from orchestrator.exchange.bundles import open_bundle
+from orchestrator.exchange.bundles.check import open_bundle
 from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.outcome import read_document
-from orchestrator.exchange.imports.packed import read_runs, take_out
-from orchestrator.exchange.imports.record import read_contents, records_table
+from orchestrator.exchange.imports.record import read_contents, read_runs, records_table, take_out
 from orchestrator.fleet.hosts_file import read_hosts_file
 from orchestrator.fleet.messages import Shared, message_to_driver, message_to_host, read_frame
 from orchestrator.fleet.shared_artifacts import keep_artifact
@@ -37,7 +36,7 @@ from orchestrator.launchers.base import Exit
 from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
-from orchestrator.running.artifacts.adoption import is_reference
+from orchestrator.running.artifacts.cache import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder

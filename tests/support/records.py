@@ -9,10 +9,10 @@ from runner.contract.cell import Cell
 from runner.contract.host import host_id
 from runner.contract.job import Job
 from runner.contract.reasons import reason, reason_columns
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.ids import SHARED_FACTS, environment_id, hardware_id, model_id
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
+from runner.contract.record.verdict import Doubt
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
 from tests.support.data import sample
 

@@ -4,10 +4,10 @@ from dataclasses import fields
 from datetime import date
 from typing import Any
 
-from analysis.results.changes import Neighbour
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
-from orchestrator.commands.measure.verify.verification import Verification, VerifiedCell
+from analysis.results.trust import Neighbour
+from orchestrator.commands.measure.verification import Verification, VerifiedCell
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.store.query.results import Measurement
 from orchestrator.store.query.state import Stale

@@ -89,6 +89,6 @@ def finished(results: Path, run_id: str, age: int, cells: int = 3) -> RunFolder:
     (made.path / "run.json").write_text(run.model_dump_json())
     folder = RunFolder.open(results, run_id)
     for cell in folder.cells[:cells]:
-        job = folder.job([cell], SOMEWHERE)
+        job = folder.run.job([cell], SOMEWHERE)
         folder.save(record_for(job, cell, recorded_at=when))
     return folder

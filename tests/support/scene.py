@@ -5,13 +5,14 @@ from typing import cast
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell
+from runner.contract.record.identity import Host
 from runner.contract.rounds import RoundResult
 from runner.inputs import Inputs
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import NANOSECONDS
 from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import EnergyMeter
-from runner.measure.environment import Environment, read_environment
+from runner.measure.environment import read_environment
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
@@ -91,7 +92,7 @@ class Scene:
         self.clock.pass_by(round(seconds * NANOSECONDS))
 
     def instruments(
-        self, earlier: Sequence[RoundResult] = (), environment: Environment | None = None
+        self, earlier: Sequence[RoundResult] = (), environment: Host | None = None
     ) -> Instruments:
         """Instruments that read this scene's clock."""
         return Instruments(

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.regress.cases import Case
-from analysis.regress.judgements import REGRESSION_VERDICTS, THRESHOLD, Judgement, Judgements
-from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement, Judgements
+from analysis.regress.launches import THRESHOLD, LaunchedResult, PastResult
 from analysis.regress.noise import NoiseSource, SeriesNoise
 from analysis.regress.steps import Levels, LevelStep
-from analysis.regress.verdicts import LevelShift, RegressionVerdict
+from analysis.regress.verdicts import LevelShift, RegressionVerdict, VerdictReason
 from analysis.results.metrics import METRICS
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.variance import ShiftSpread
@@ -40,7 +40,7 @@ def a_judgement(
     *,
     metric: str = "latency",
     source: NoiseSource = "history",
-    reason: str = "",
+    reason: VerdictReason | None = None,
     history: Sequence[float] = (),
     step: float | None = None,
     accepted: str | None = None,
@@ -68,7 +68,8 @@ def a_judgement(
 
 def a_refusal(reason: str, cell: str = "cpu-gpt2-fp32-b1-s128-inference") -> Judgement:
     """A cell that cannot be compared, of which neither side has a value."""
-    return Judgement(cell, METRICS["latency"], "not comparable", reason, None, None)
+    why = VerdictReason("other_series", facts={"differences": reason})
+    return Judgement(cell, METRICS["latency"], "not comparable", why, None, None)
 
 
 def an_answer(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.results.metrics import METRICS
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
-from orchestrator.commands.measure.verify.verification import (
+from orchestrator.commands.measure.verification import (
     Verification,
     load_verification,
     verdict_table,
@@ -107,9 +107,8 @@ def verified_markdown(path: Path = VERIFIED) -> str:
     table = verdict_table(verified.cells)
     columns = ("verified", "mode", *table.columns)
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for row in table.rows:
-        marks = [_escaped(table.text(row, column)) for column in table.columns]
-        lines.append(f"| `{row.model}` | {row.mode} | {' | '.join(marks)} |")
+    for (model, mode), marks in table.rows.items():
+        lines.append(f"| `{model}` | {mode} | {' | '.join(map(_escaped, marks))} |")
     reasons = [f"{n}. {_escaped(reason)}" for n, reason in enumerate(table.reasons, start=1)]
     return "\n".join([_circumstances(verified), "", *lines, *(["", *reasons] if reasons else [])])
 

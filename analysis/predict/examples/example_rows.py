@@ -1,11 +1,9 @@
 """Examples of a database: measured results with the counted work behind each."""
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,10 +12,8 @@ from analysis.predict.examples.machines import MachinePeaks, machine_peaks
 from analysis.predict.examples.placements import (
     PREDICTED_MODES,
     PREDICTION_TARGETS,
-    Counts,
-    Example,
+    ExampleRows,
     Placement,
-    Target,
     architecture_in,
     architecture_of,
     plain_name,
@@ -42,14 +38,8 @@ _AXES = tuple(name for name in AXIS_NAMES if name not in _NO_AXES)
 _BATCH, *_LENGTHS, _NEW_TOKENS = SIZE_AXES
 """The sizes of a sample stand between the number of samples and that of tokens to generate."""
 _FACTS = (
-    *_AXES,
-    "result_id",
-    "source",
-    "model_id",
-    "hardware",
-    "hardware_id",
-    "threads",
-    "parameters",
+    *(*_AXES, "result_id", "source", "model_id"),
+    *("hardware", "hardware_id", "threads", "parameters"),
 )
 _VALUES = (
     *("throughput", "latency_median_s", "latency_mean_s", "memory_peak_bytes"),
@@ -58,7 +48,6 @@ _VALUES = (
 _MODES = ", ".join(map(text, PREDICTED_MODES))
 _VIEWS = {"benchmark_performance": "p.scenario = 'single_stream'", "imported_results": "true"}
 _LIBRARIES = {"torch_compile": "torch"}
-"""The library of a runtime that has another name."""
 CountsOf = Callable[[ModelSpec], Polynomials | None]
 """Gives the polynomials of a model that is not of the catalogue, as far as a job counted it."""
 _OURS = "SELECT run_id FROM benchmark_performance WHERE scenario = 'single_stream' AND mode IN"
@@ -67,95 +56,63 @@ _MOST_NAMED = 500
 """Cells that a question names by their ids; more are named by their models."""
 
 
-@dataclass(frozen=True)
-class ExampleRows:
-    """Results with their placements, of which each target takes those that have its value."""
-
-    rows: Sequence[Mapping[str, Any]]
-    placements: Sequence[Placement]
-    left_out: Mapping[str, int]
-    """By reason, the results that are no examples."""
-
-    def examples(self, target: Target) -> list[Example]:
-        return [
-            Example(placement, value, row["source"])
-            for row, placement in zip(self.rows, self.placements, strict=True)
-            if (value := row[target.column]) and 0 < value < math.inf
-        ]
-
-
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results of a database that predictors learn from; simulated ones are not among them.
-
-    A file that lacks the work of a model gets it from another one that tells it of the same model
-    at the same size: it is a fact of the model.
-    """
+    """The results that predictors learn from; those of one model and size share counted work."""
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
-    reading = _Reading(machine_peaks(source), models, polynomials)
+    peaks = machine_peaks(source)
     results = [*_results(source, imported=imported)]
     samples = {_sample_key(row): work for row in results if (work := told_work(row))}
     rows, placements, left_out = [], [], Counter[str]()
     for row in results:
-        try:
-            placements.append(reading.placement(row, samples.get(_sample_key(row))))
+        sample, model = samples.get(_sample_key(row)), row["model_id"] or ""
+        placement = _placement(row, sample, peaks, models.get(model), polynomials.get(model))
+        if isinstance(placement, str):
+            left_out[placement] += 1
+        else:
+            placements.append(placement)
             rows.append(row)
-        except NoExample as reason:
-            left_out[str(reason)] += 1
     return ExampleRows(rows, placements, left_out)
 
 
-class NoExample(Exception):
-    """A result of which no example can be made, with the reason."""
-
-
-@dataclass(frozen=True)
-class _Reading:
-    peaks: MachinePeaks
-    models: Mapping[str, ModelSpec]
-    polynomials: Mapping[str, Polynomials | None]
-    """By the model's id; None for models that nobody counted."""
-
-    def placement(self, row: Mapping[str, Any], sample: SampleWork | None) -> Placement:
-        """The placement of a result."""
-        precision, backend = row["precision"], row["backend"]
-        if not (precision and backend and row["runtime"] and row["hardware"]):
-            raise NoExample("the file tells no device, backend, runtime or precision")
-        model = self.models.get(row["model_id"] or "")
-        counts = counts_of_sample(row, sample) if sample else self._counts(row, model)
-        if counts is None:
-            raise NoExample("nobody counted the model's work")
-        device = self.peaks.device(row["hardware"], row["hardware_id"], backend, precision)
-        if device is None:
-            raise NoExample("nobody knows the device's peaks")
-        name = plain_name(row["model"])
-        return Placement(
-            model=name,
-            architecture=architecture_in(model.config) if model else architecture_of(name),
-            device=device,
-            backend=backend,
-            runtime=row["runtime"],
-            precision=precision,
-            mode=row["mode"] or "inference",
-            software=_software(row),
-            batch_size=row[_BATCH],
-            length=next((row[name] for name in _LENGTHS if row[name]), None),
-            new_tokens=row[_NEW_TOKENS],
-            threads=row["threads"],
-            counts=counts,
-        )
-
-    def _counts(self, row: Mapping[str, Any], model: ModelSpec | None) -> Counts | None:
-        cell = cell_of(row)
-        polynomials = self.polynomials.get(row["model_id"] or "")
-        if model is None or cell is None or polynomials is None:
-            return None
-        try:
-            return counts_of_cell(model, cell, polynomials)
-        except Unsupported:
-            return None
+def _placement(
+    row: Mapping[str, Any],
+    sample: SampleWork | None,
+    peaks: MachinePeaks,
+    model: ModelSpec | None,
+    polynomials: Polynomials | None,
+) -> Placement | str:
+    """The placement of a result; the reason where no example can be made of it."""
+    precision, backend = row["precision"], row["backend"]
+    if not (precision and backend and row["runtime"] and row["hardware"]):
+        return "the file tells no device, backend, runtime or precision"
+    counts = counts_of_sample(row, sample) if sample else None
+    if not sample and model and polynomials is not None and (cell := cell_of(row)):
+        with suppress(Unsupported):
+            counts = counts_of_cell(model, cell, polynomials)
+    if counts is None:
+        return "nobody counted the model's work"
+    device = peaks.device(row["hardware"], row["hardware_id"], backend, precision)
+    if device is None:
+        return "nobody knows the device's peaks"
+    name = plain_name(row["model"])
+    return Placement(
+        model=name,
+        architecture=architecture_in(model.config) if model else architecture_of(name),
+        device=device,
+        backend=backend,
+        runtime=row["runtime"],
+        precision=precision,
+        mode=row["mode"] or "inference",
+        software=_software(row),
+        batch_size=row[_BATCH],
+        length=next((row[name] for name in _LENGTHS if row[name]), None),
+        new_tokens=row[_NEW_TOKENS],
+        threads=row["threads"],
+        counts=counts,
+    )
 
 
 def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]:
@@ -194,18 +151,7 @@ def _software(row: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (version, details.get("file_name.layout"))))
 
 
-@dataclass(frozen=True)
-class ChangedRows:
-    """The rows of a database by those that a predictor was trained on."""
-
-    added: int
-    """Rows that came since."""
-    removed: int
-    """Rows that are no longer there."""
-
-
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
-    """The number of rows of each run that predictors may learn from."""
     parts = [f"{_OURS} ({_MODES})", *([f"{_THEIRS} ({_MODES})"] if imported else [])]
     table = source.arrow(f"""
         SELECT run_id, count(*) AS rows FROM ({" UNION ALL ".join(parts)})
@@ -214,13 +160,10 @@ def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:
     return dict(zip(table["run_id"].to_pylist(), table["rows"].to_pylist(), strict=True))
 
 
-def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> ChangedRows:
-    """The rows that came and went between two counts of rows by run."""
+def changed_rows(before: Mapping[str, int], now: Mapping[str, int]) -> tuple[int, int]:
+    """The number of rows that came, and of those that went, between two counts of rows by run."""
     changes = [now.get(run, 0) - before.get(run, 0) for run in {*before, *now}]
-    return ChangedRows(
-        added=sum(change for change in changes if change > 0),
-        removed=-sum(change for change in changes if change < 0),
-    )
+    return sum(one for one in changes if one > 0), -sum(one for one in changes if one < 0)
 
 
 def digest_of_rows(rows: ExampleRows) -> str:
@@ -236,12 +179,7 @@ def digest_of_rows(rows: ExampleRows) -> str:
 def measured_targets(
     source: ArrowSource, cells: Sequence[tuple[str, Cell]]
 ) -> dict[int, Mapping[str, float]]:
-    """By target the newest results of cells that have some, as far as they may be quoted.
-
-    Args:
-        source: the database.
-        cells: each with the id of its machine; its number is the key of its results.
-    """
+    """The newest results by target, under the number of each (machine's id, cell) that has some."""
     columns = {name: target.column for name, target in PREDICTION_TARGETS.items()}
     selected = ", ".join(f"r.{column}" for column in columns.values())
     if len(cells) <= _MOST_NAMED:

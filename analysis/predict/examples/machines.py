@@ -2,16 +2,18 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pydantic import PositiveFloat, PositiveInt
 
-from analysis.predict.examples.placements import Device
-from analysis.results.source import ArrowSource
+from analysis.predict.examples.placements import Device, ExampleRows, KnownMachine, Placement
+from analysis.results.source import OWN_SOURCES, ArrowSource
+from runner.contract.axes import Precision
 from runner.contract.cell import Frozen
 
 DeviceKind: TypeAlias = Literal["cpu", "gpu", "npu"]
@@ -22,7 +24,6 @@ _RATES: Mapping[str, tuple[str, ...]] = {
     "bf16": ("bf16_tflops", "fp16_tflops", "fp32_tflops"),
     "int8": ("int8_tops", "fp16_tflops", "fp32_tflops"),
 }
-"""The rates that stand for a precision, the first that is known."""
 _SPELLINGS = {"amp": "fp16", "amp_bf16": "bf16", "float16": "fp16", "float32": "fp32"}
 TERA, GIGA, GIB = 1e12, 1e9, 2**30
 DEVICE_KINDS: Mapping[str, DeviceKind] = {
@@ -39,7 +40,6 @@ class NominalDevice(Frozen):
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Other names, which tools and files use."""
     kind: DeviceKind
     fp32_tflops: PositiveFloat | None = None
     """10¹² FLOP per second outside of tensor cores, at the clock of the data sheet."""
@@ -52,35 +52,24 @@ class NominalDevice(Frozen):
     memory_gib: PositiveFloat | None = None
     """Memory of an accelerator; null for processors."""
     power_w: PositiveFloat | None = None
-    """Power limit of the board, or of the package."""
     compute_units: PositiveInt | None = None
     """Multiprocessors, compute units, or cores."""
     clock_ghz: PositiveFloat | None = None
     """The clock at which a processor's rate is meant; null for accelerators."""
     year: PositiveInt | None = None
     source: str
-    """The document with these figures."""
 
     @property
     def memory_bytes(self) -> int | None:
-        """Memory of an accelerator."""
         return None if self.memory_gib is None else round(self.memory_gib * GIB)
 
     def device(self, key: str, name: str, precision: str) -> Device | None:
-        """The device at its peaks in a precision; None if the data sheet has no rate for it."""
         names = _RATES.get(_SPELLINGS.get(precision, precision), _RATES["fp32"])
         rate = next((rate for name in names if (rate := getattr(self, name)) is not None), None)
         if not (rate and self.memory_gb_per_s):
             return None
         traffic = self.memory_gb_per_s * GIGA
         return Device(key, name, self.kind, rate * TERA, traffic, measured=False)
-
-
-@cache
-def nominal_devices() -> tuple[NominalDevice, ...]:
-    """All devices whose data sheets are known."""
-    text = (files("analysis.predict.examples") / "devices.json").read_text("utf-8")
-    return tuple(NominalDevice.model_validate(one) for one in json.loads(text)["devices"])
 
 
 @cache
@@ -96,9 +85,11 @@ def nominal_device(name: str) -> NominalDevice | None:
 
 @cache
 def _spellings() -> Mapping[str, NominalDevice]:
+    text = (files("analysis.predict.examples") / "devices.json").read_text("utf-8")
+    devices = [NominalDevice.model_validate(one) for one in json.loads(text)["devices"]]
     return {
         plain_spelling(spelling): device
-        for device in nominal_devices()
+        for device in devices
         for spelling in (device.name, *device.aliases)
     }
 
@@ -113,28 +104,22 @@ class MachinePeaks:
     """The highest peaks that jobs measured, by machine, precision and threads."""
 
     flops_per_s: Mapping[tuple[str, str], float]
-    """By machine and precision."""
     bytes_per_s: Mapping[str, float]
-    """By machine."""
 
     def device(self, name: str, machine: str | None, backend: str, precision: str) -> Device | None:
         """The device in this precision; None where nobody knows its peaks."""
         kind = DEVICE_KINDS.get(backend, "cpu")
-        flops = self._flops(machine, precision)
+        names = (precision, *_STAND_INS.get(precision, ()))
+        peaks = (self.flops_per_s.get((machine or "", one)) for one in names)
+        flops = next(filter(None, peaks), None)
         traffic = self.bytes_per_s.get(machine or "")
         if flops and traffic:
             return Device(machine or name, name, kind, flops, traffic, measured=True)
         nominal = nominal_device(name)
         return nominal.device(machine or nominal.name, name, precision) if nominal else None
 
-    def _flops(self, machine: str | None, precision: str) -> float | None:
-        names = (precision, *_STAND_INS.get(precision, ()))
-        known = (self.flops_per_s.get((machine or "", name)) for name in names)
-        return next((flops for flops in known if flops), None)
-
 
 def machine_peaks(source: ArrowSource) -> MachinePeaks:
-    """The peaks that a database holds."""
     rows = source.arrow("""
         SELECT hardware_id, precision, max(peak_flops_per_s) AS flops,
             max(peak_bytes_per_s) AS traffic
@@ -149,3 +134,111 @@ def machine_peaks(source: ArrowSource) -> MachinePeaks:
         if one["traffic"]:
             traffic[one["hardware_id"]] = max(traffic.get(one["hardware_id"], 0), one["traffic"])
     return MachinePeaks(flops, traffic)
+
+
+_VENDORS: Mapping[tuple[str, DeviceKind], tuple[str, ...]] = {
+    ("NVIDIA", "gpu"): ("cuda",),
+    ("AMD", "gpu"): ("rocm",),
+    ("Apple", "gpu"): ("mps",),
+    ("Intel", "gpu"): ("openvino",),
+    ("Intel", "npu"): ("openvino",),
+    ("Qualcomm", "npu"): ("qnn",),
+}
+_ON_PROCESSORS = ("cpu", "openvino")
+_PRECISIONS: tuple[str, ...] = get_args(Precision)
+
+
+def known_machines(source: ArrowSource, rows: ExampleRows) -> tuple[KnownMachine, ...]:
+    """The machines that results were measured on: our own first, then those with most examples."""
+    by_machine: dict[str, list[Placement]] = defaultdict(list)
+    ours: set[str] = set()
+    for row, placement in zip(rows.rows, rows.placements, strict=True):
+        by_machine[placement.device.key].append(placement)
+        if row["source"] in OWN_SOURCES:
+            ours.add(placement.device.key)
+    peaks = machine_peaks(source)
+    memory = source.arrow("""
+        SELECT hardware_id,
+            coalesce(max(r.device_memory_bytes), max(h.memory_total_bytes)) AS bytes
+        FROM benchmark_results r JOIN hardware_info h USING (hardware_id)
+        WHERE NOT r.simulated GROUP BY hardware_id ORDER BY hardware_id
+    """).to_pylist()
+    sizes = {row["hardware_id"]: row["bytes"] for row in memory}
+    order = sorted(by_machine, key=lambda key: (key not in ours, -len(by_machine[key]), key))
+    return tuple(_measured(by_machine[key], peaks, sizes.get(key)) for key in order)
+
+
+def machine_of_data_sheet(name: str, known: Sequence[KnownMachine]) -> KnownMachine | None:
+    """A device that a data sheet describes, with the newest software of known machines."""
+    nominal = nominal_device(name)
+    if nominal is None:
+        return None
+    devices = {
+        precision: device
+        for precision in _PRECISIONS
+        if (device := nominal.device(nominal.name, nominal.name, precision)) is not None
+    }
+    vendor = nominal.name.partition(" ")[0]
+    backends = _VENDORS.get((vendor, nominal.kind), ())
+    return KnownMachine(
+        key=nominal.name,
+        name=nominal.name,
+        backends=backends if nominal.kind != "cpu" else _ON_PROCESSORS,
+        devices=devices,
+        software=_newest_of_all(known),
+        threads=nominal.compute_units if nominal.kind == "cpu" else None,
+        memory_bytes=nominal.memory_bytes,
+    )
+
+
+def find_machine(name: str, machines: Sequence[KnownMachine]) -> KnownMachine | None:
+    """The machine of that id or name, else the first whose name holds it; None if there is none."""
+    wanted = plain_spelling(name)
+    for fits in (str.__eq__, str.__contains__):
+        for machine in machines:
+            if any(fits(plain_spelling(word), wanted) for word in (machine.key, machine.name)):
+                return machine
+    return None
+
+
+def _measured(
+    placements: Sequence[Placement], peaks: MachinePeaks, memory_bytes: int | None
+) -> KnownMachine:
+    device = placements[0].device
+    nominal = nominal_device(device.name)
+    machine = None if nominal and nominal.name == device.key else device.key
+    backends = tuple(name for name, _ in Counter(one.backend for one in placements).most_common())
+    devices = {
+        precision: known
+        for precision in _PRECISIONS
+        if (known := peaks.device(device.name, machine, backends[0], precision)) is not None
+    }
+    threads = Counter(one.threads for one in placements if one.threads)
+    software: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for placement in placements:
+        software[placement.path][placement.software] += 1
+    return KnownMachine(
+        key=device.key,
+        name=device.name,
+        backends=backends,
+        devices={**devices, **{one.precision: one.device for one in placements}},
+        software={
+            path: max(counts, key=lambda name: (_version(name), counts[name]))
+            for path, counts in software.items()
+        },
+        threads=threads.most_common(1)[0][0] if threads else None,
+        memory_bytes=memory_bytes or (nominal.memory_bytes if nominal else None),
+    )
+
+
+def _newest_of_all(machines: Iterable[KnownMachine]) -> dict[tuple[str, str], str]:
+    newest: dict[tuple[str, str], str] = {}
+    for machine in machines:
+        for path, software in machine.software.items():
+            if path not in newest or _version(software) > _version(newest[path]):
+                newest[path] = software
+    return newest
+
+
+def _version(software: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", software.partition(" ")[0])))

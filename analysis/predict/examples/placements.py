@@ -1,7 +1,8 @@
 """Placements: cells on devices, with everything that a prediction may rest on, and its targets."""
 
+import math
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -68,7 +69,6 @@ def line_of(model: str) -> str:
 
 
 def architecture_in(config: Mapping[str, Any]) -> str:
-    """The architecture that a configuration names, e.g. `bert`."""
     return str(config.get("model_type") or "unknown")
 
 
@@ -79,13 +79,10 @@ class Device:
     key: str
     """The machine's id where its runs tell one, else the device's name."""
     name: str
-    """The name that its runs report."""
     kind: str
     """`cpu`, `gpu` or `npu`: devices of one kind are alike."""
     flops_per_s: float
-    """Arithmetic at its peak in the placement's precision."""
     bytes_per_s: float
-    """Memory traffic at its peak."""
     measured: bool
     """True if jobs on it measured the peaks; False where a data sheet tells them."""
 
@@ -97,17 +94,12 @@ class KnownMachine:
     key: str
     """Its id where its runs tell one, else its device's name."""
     name: str
-    """The name of its device."""
     backends: tuple[str, ...]
     """The backends that were measured on it; those that it could have where none was."""
     devices: Mapping[str, Device]
-    """The device with its peaks, by precision."""
     software: Pairs[tuple[str, str], str]
-    """The newest software of each backend and runtime on it."""
     threads: int | None
-    """The threads that runtimes used on it; None where no run tells."""
     memory_bytes: int | None = None
-    """The memory of the accelerator, or of the machine; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +107,12 @@ class Counts:
     """The counted work of one query, step or generation."""
 
     flops: float
-    """Floating-point operations."""
     traffic_bytes: float
     """Bytes that must be read or written however large caches are."""
     activation_bytes: float
-    """Bytes that products and convolutions put out."""
     weight_bytes: float
-    """Bytes of all parameters in this precision."""
     parameters: float
     depth: float | None = None
-    """Layers one behind the other; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +134,14 @@ class Placement:
     """Tokens, seconds or pixels along a side of one sample; None where the model fixes it."""
     new_tokens: int | None
     threads: int | None
-    """Threads that the runtime used."""
     counts: Counts
 
     @property
     def configuration(self) -> tuple[str, ...]:
-        """Everything but model and sizes."""
         return (self.device.key, *self.path, self.precision, self.mode, self.software)
 
     @property
     def path(self) -> tuple[str, str]:
-        """Backend and runtime."""
         return (self.backend, self.runtime)
 
 
@@ -177,11 +162,9 @@ class Target:
 
     name: str
     column: str
-    """The column of records, in base units."""
     quantity: Quantity
     label: str
     unit: str
-    """The base unit of the column."""
     more_is_better: bool = False
 
     def amount(self, value: float, placement: Placement) -> float:
@@ -195,6 +178,22 @@ class Target:
         if self.name == "throughput":
             return placement.batch_size / amount
         return amount / placement.batch_size if self.name == "energy" else amount
+
+
+@dataclass(frozen=True)
+class ExampleRows:
+    """Results with their placements, of which each target takes those that have its value."""
+
+    rows: Sequence[Mapping[str, Any]]
+    placements: Sequence[Placement]
+    left_out: Mapping[str, int]
+
+    def examples(self, target: Target) -> list[Example]:
+        return [
+            Example(placement, value, row["source"])
+            for row, placement in zip(self.rows, self.placements, strict=True)
+            if (value := row[target.column]) and 0 < value < math.inf
+        ]
 
 
 def _of_metric(name: str, column: str, quantity: Quantity, unit: str) -> Target:
@@ -214,10 +213,7 @@ PREDICTION_TARGETS: Mapping[str, Target] = {
 
 
 def unpredicted_part(cell: Cell) -> str | None:
-    """The mode or the scenario of a cell that predictions answer nothing about, in words.
-
-    None if they answer.
-    """
+    """The mode or scenario of a cell that predictions answer nothing about; None if they answer."""
     if cell.mode not in PREDICTED_MODES:
         return f"mode {cell.mode}"
     if cell.scenario != "single_stream":

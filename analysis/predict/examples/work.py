@@ -3,28 +3,28 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.predict.examples.placements import Counts, architecture_in
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue
-from runner.contract.models.iteration import (
+from runner.contract.models.work import (
     FLOPS_PER_MAC,
     TRAINING_PASSES,
     WEIGHT_BYTES,
+    Polynomials,
+    catalogued_polynomials,
+    counts_of,
     iteration_work,
 )
-from runner.contract.models.work import Polynomials, catalogued_polynomials, counts_of
 
 _LAYERS = (
     *("num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers"),
     *("num_decoder_layers", "vision_layers"),
 )
 _STAGES = ("depths", "layers")
-"""Lists with the number of layers of each stage."""
 _BYTES = {"fp32": 4, "float32": 4}
 _OTHER_BYTES = 2
-"""Bytes of a number in a foreign precision that is not fp32."""
 _IMAGE_CHANNELS, _INPUT_BYTES = 3, 4
 _GIGA, _MEGA = 1e9, 1e6
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "embed_dim")
@@ -36,16 +36,7 @@ _UNSCALED = ("outputs",)
 def counts_of_cell(
     model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
 ) -> Counts | None:
-    """The counted work of one iteration of the cell; None where nobody counted the model.
-
-    Args:
-        model: the model.
-        cell: a cell of it.
-        polynomials: those that a job counted; None for those of the catalogue.
-
-    Raises:
-        Unsupported: the cell has a size that the model doesn't take.
-    """
+    """The counted work of an iteration, by a job's polynomials or the catalogue's; None without."""
     work = iteration_work(model, cell, polynomials)
     counts = counts_of(model, cell, polynomials)
     if work is None or counts is None or not work.whole.flops:
@@ -64,7 +55,6 @@ def counts_of_cell(
 
 
 def depth_of(config: Mapping[str, Any]) -> float | None:
-    """Layers of all parts of a configuration; None where it names none."""
     return sum(_layers(config)) or None
 
 
@@ -84,23 +74,18 @@ def _layers(config: Mapping[str, Any]) -> Iterator[float]:
             yield from _layers(part)
 
 
-@dataclass(frozen=True)
-class SampleWork:
-    """The work of one sample as a foreign file tells it."""
-
-    macs: float
-    """Multiply-accumulates."""
-    activations: float
-    """Elements that products and convolutions put out."""
+SampleWork: TypeAlias = tuple[float, float]
+"""Multiply-accumulates of one sample, and elements that products and convolutions put out."""
 
 
 def told_work(row: Mapping[str, Any]) -> SampleWork | None:
     """The work of a sample as timm's files tell it, in 10⁹ and 10⁶; None where a row does not."""
     details = {name.rsplit("_", 1)[-1]: value for name, value in (row["details"] or ())}
-    macs, activations = _number(details.get("gmacs")), _number(details.get("macts"))
-    if not (macs and activations):
+    try:
+        macs, activations = float(details["gmacs"]), float(details["macts"])
+    except (KeyError, TypeError, ValueError):
         return None
-    return SampleWork(macs * _GIGA, activations * _MEGA)
+    return (macs * _GIGA, activations * _MEGA) if macs and activations else None
 
 
 def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | None:
@@ -108,30 +93,23 @@ def counts_of_sample(row: Mapping[str, Any], sample: SampleWork) -> Counts | Non
     batch, parameters = row["batch_size"], row["parameters"]
     if not (batch and parameters):
         return None
+    macs, activations = sample
     size = _BYTES.get(row["precision"], _OTHER_BYTES)
     passes = TRAINING_PASSES if row["mode"] == "training" else 1
     pixels = _IMAGE_CHANNELS * (row["image_size"] or 0) ** 2
     return Counts(
-        flops=FLOPS_PER_MAC * sample.macs * batch * passes,
+        flops=FLOPS_PER_MAC * macs * batch * passes,
         traffic_bytes=parameters * size * passes + batch * pixels * _INPUT_BYTES,
-        activation_bytes=sample.activations * size * batch * passes,
+        activation_bytes=activations * size * batch * passes,
         weight_bytes=parameters * size,
         parameters=parameters,
     )
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell | None:
-    """The cell of a row that has the axes of one; None where they are no cell of ours."""
     names = [name for name in Cell.model_fields if name in row]
     try:
         return Cell.model_validate({name: row[name] for name in names})
-    except ValueError:
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text) if text is not None else None
     except ValueError:
         return None
 
@@ -141,7 +119,6 @@ class SiblingWork:
     """Work that is taken from another model."""
 
     sibling: str
-    """The name of the model that was counted."""
     polynomials: Polynomials
 
 
@@ -149,49 +126,37 @@ def sibling_work(model: ModelSpec) -> SiblingWork | None:
     """The work of the counted model that is most like it; None where no one is of its kind.
 
     Products of matrices grow by layers times the square of their width, what they put out by layers
-    times the width. That is right for layers of one shape and a guess for others, so predictions
-    that rest on it are marked as extrapolations.
+    times the width: a guess where layers have other shapes, so that predictions of it are marked.
     """
-    size = _size(model.config)
-    known = [*_counted_siblings(model)] if size else []
+    size, kind = _size(model.config), _kind(model)
+    known = [
+        (name, polynomials, other)
+        for name, one in catalogue().items()
+        if _kind(one) == kind
+        and (polynomials := catalogued_polynomials(one))
+        and (other := _size(one.config))
+    ]
     if size is None or not known:
         return None
-    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(size.ratio(one[2]))))
-    scaled = {name: size.scaled(name, value, other) for name, value in polynomials.items()}
+    layers, width = size
+
+    def ratio(other: tuple[float, float]) -> float:
+        return layers * width**2 / (other[0] * other[1] ** 2)
+
+    sibling, polynomials, other = min(known, key=lambda one: abs(math.log(ratio(one[2]))))
+    scaled = {}
+    for name, polynomial in polynomials.items():
+        factor = 1.0 if name in _UNSCALED else ratio(other)
+        if not name.endswith((*_UNSCALED, *_BY_SQUARE)):
+            factor *= other[1] / width
+        scaled[name] = {term: value * factor for term, value in polynomial.items()}
     return SiblingWork(sibling, scaled)
 
 
-@dataclass(frozen=True)
-class _Size:
-    layers: float
-    width: float
-
-    def ratio(self, other: "_Size") -> float:
-        return self.layers * self.width**2 / (other.layers * other.width**2)
-
-    def scaled(
-        self, name: str, polynomial: Mapping[str, float], other: "_Size"
-    ) -> dict[str, float]:
-        factor = 1.0
-        if name not in _UNSCALED:
-            factor = self.ratio(other)
-            factor *= 1.0 if name.endswith(_BY_SQUARE) else other.width / self.width
-        return {term: value * factor for term, value in polynomial.items()}
-
-
-def _size(config: Mapping[str, Any]) -> _Size | None:
-    """The layers and their width; None where the configuration does not name both."""
+def _size(config: Mapping[str, Any]) -> tuple[float, float] | None:
     layers = depth_of(config)
     width = next((config[name] for name in _WIDTHS if isinstance(config.get(name), int)), None)
-    return _Size(layers, width) if layers and width else None
-
-
-def _counted_siblings(model: ModelSpec) -> Iterator[tuple[str, Polynomials, _Size]]:
-    """Models of the catalogue with the same architecture, inputs and forward pass."""
-    for name, known in catalogue().items():
-        polynomials, size = catalogued_polynomials(known), _size(known.config)
-        if polynomials and size and _kind(known) == _kind(model):
-            yield name, polynomials, size
+    return (layers, width) if layers and width else None
 
 
 def _kind(model: ModelSpec) -> tuple[object, ...]:

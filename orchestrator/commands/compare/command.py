@@ -1,10 +1,20 @@
 """`compare`: results side by side, by one property or run by run."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import typer
 
+from analysis.compare.compare import ComparisonBy, compare_selected, groups_of
+from analysis.compare.runs import OTHER_MACHINE, RunComparison, compare_runs
+from analysis.compare.values import SelectedValues, selected_values
+from analysis.results.metrics import Metric, metric_of
+from analysis.results.selection import Selection
+from analysis.results.series import DETERMINED, SCOPE
+from analysis.results.synonyms import axis_of, meaning
+from orchestrator.commands.compare.table import comparison_sheet, run_comparison_sheet
 from orchestrator.commands.options.verdict import RequireGrade, share
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import (
@@ -12,172 +22,194 @@ from orchestrator.commands.program.completion import (
     complete_property,
     complete_side,
 )
-from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.run_report import require_grade
+from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
+from orchestrator.commands.results.sides import open_sides
+from orchestrator.screen.sheet import SHEET_SUFFIXES
 from orchestrator.screen.sheet_output import SheetOutput
-from runner.contract.errors import UsageError
-
-if TYPE_CHECKING:
-    from analysis.compare.compare import ComparisonBy
-    from orchestrator.commands.results.selection import SelectionRequest
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-from analysis.compare.runs import ComparedCell, RunComparison
-from analysis.results.differing import question_field, question_names
-from analysis.results.table import Field, Table
-from analysis.statistics.numbers import interval_text, number_range
-from orchestrator.commands.compare.table import interval_ends
-from orchestrator.commands.compare.words import basis_notes, basis_text, shared_words_of
-from orchestrator.screen.sheet import ON_SCREEN, Sheet
+from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
+from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 
-_MOST_NAMED = 5
-"""Cells of a kind that a sentence names; more are counted."""
-_MOST_ROWS = 60
-"""Cells that a terminal shows; files have all of them."""
-
-
-def run_comparison_sheet(pair: RunComparison, form: str) -> Sheet:
-    """The comparison as a sheet of this format: on a terminal no more than can be read."""
-    data = [_data_row(cell) for cell in pair.cells]
-    title = f"{pair.run_after} beside {pair.run_before}"
-    table = _table(pair, pair.cells[: _MOST_ROWS if form == ON_SCREEN else None])
-    notes = tuple(_notes(pair, hidden=len(pair.cells) - len(table.rows)))
-    return Sheet(title, (table,), notes, _document(pair, data), data)
-
-
-def _document(pair: RunComparison, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The answer as JSON has it."""
-    metric = pair.metric
-    return {
-        "metric": metric.name,
-        "unit": metric.unit,
-        "more_is_better": metric.more_is_better,
-        "baseline": pair.run_before,
-        "run": pair.run_after,
-        "rows": rows,
-        "changes": pair.changes,
-        "verdicts": pair.verdicts,
-        "only_in_baseline": pair.only_before,
-        "only_in_run": pair.only_after,
-        "not_compared": pair.not_compared,
-    }
-
-
-def _data_row(cell: ComparedCell) -> dict[str, Any]:
-    before, row = cell.before, cell.after
-    return {
-        "cell": row.result.cell_id,
-        "value": row.result.value,
-        **interval_ends("value", row.result.interval),
-        "baseline_value": before.value,
-        **interval_ends("baseline_value", before.interval),
-        "ratio": row.ratio,
-        **interval_ends("ratio", row.interval),
-        "speedup": row.speedup,
-        **interval_ends("speedup", row.speedup_interval),
-        "differs": row.differs,
-        "grade": row.result.grade,
-        "baseline_grade": before.grade,
-        "interval_of": basis_text(row.result.basis),
-        "baseline_interval_of": basis_text(before.basis),
-        "marks": list(row.result.marks),
-        "part": row.result.facts["part"],
-        "changes": list(cell.changes),
-    }
-
-
-def _table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
-    questions = question_names([group.shared for group in pair.comparison.groups])
-    metric = pair.metric
-    unit = metric.unit or metric.label
-    fields = [
-        *map(question_field, questions),
-        Field("before", f"{unit} then", essential=True),
-        Field("after", f"{unit} now", essential=True),
-        Field("speedup", "times", essential=True),
-        Field("marks", "mark", essential=True, wraps=True),
-        Field("interval", "95 %", right=True),
-        Field("differs"),
-        Field("grades"),
-    ]
-    rows = [_shown(cell, questions) for cell in cells]
-    work = shared_words_of(pair.comparison.groups)
-    heading = f"{metric.label}, {pair.run_before} then and {pair.run_after} now: {work}"
-    return Table(heading, fields, rows).filled()
-
-
-def _shown(cell: ComparedCell, questions: Sequence[str]) -> dict[str, Any]:
-    row = cell.after
-    grades = (cell.before.facts["grade"], row.result.facts["grade"])
-    return {
-        **{name: row.result.facts[name] for name in questions},
-        "before": cell.before.value,
-        "after": row.result.value,
-        "speedup": row.speedup,
-        "interval": interval_text(row.speedup_interval),
-        "differs": row.differs,
-        "marks": ", ".join(dict.fromkeys((*cell.before.marks, *row.result.marks))),
-        "grades": " ".join(grade or "–" for grade in grades),
-    }
-
-
-def _notes(pair: RunComparison, hidden: int) -> Iterator[str]:
-    if hidden:
-        yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
-    yield _answer(pair)
-    yield from _verdict_notes(pair)
-    yield from _change_notes(pair)
-    yield from basis_notes(pair.comparison)
-
-
-def _answer(pair: RunComparison) -> str:
-    shown = [cell.after.speedup for cell in pair.cells if cell.after.differs]
-    better = [times for times in shown if times > 1]
-    worse = [times for times in shown if times < 1]
-    unknown = sum(cell.after.differs is None for cell in pair.cells)
-    same = len(pair.cells) - len(shown) - unknown
-    parts = [
-        *([f"{len(better):,} better ({number_range(better)} times as good)"] if better else []),
-        *([f"{len(worse):,} worse ({number_range(worse)} times as good)"] if worse else []),
-        *([f"{same:,} without a difference that is shown"] if same else []),
-        *([f"{unknown:,} where nothing tells it from chance"] if unknown else []),
-    ]
-    count = len(pair.cells)
-    return f"Of {count:,} {plural(count, 'cell')} of both runs: {', '.join(parts)}."
-
-
-def _verdict_notes(pair: RunComparison) -> Iterator[str]:
-    """Cells whose verdict changed, and those that one run alone has."""
-    for verdict in pair.verdicts[:_MOST_NAMED]:
-        yield f"{verdict.cell_id}: {verdict.then}, now {verdict.now}"
-    if len(pair.verdicts) > _MOST_NAMED:
-        yield f"{len(pair.verdicts) - _MOST_NAMED:,} verdicts more changed."
-    for cells, run in ((pair.only_before, pair.run_before), (pair.only_after, pair.run_after)):
-        if cells:
-            more = f" and {len(cells) - _MOST_NAMED:,} more" if len(cells) > _MOST_NAMED else ""
-            yield f"Only in {run}: {', '.join(cells[:_MOST_NAMED])}{more}."
-    for words, count in pair.not_compared.items():
-        yield f"Not compared: {count:,} {words}."
-
-
-def _change_notes(pair: RunComparison) -> Iterator[str]:
-    """Differences beside the numbers: those of all cells, then those of some."""
-    if pair.changes:
-        yield f"What differs beside it, in all cells: {'; '.join(pair.changes)}."
-    changed = [cell for cell in pair.cells if cell.changes]
-    for cell in sorted(changed, key=lambda one: not one.after.differs)[:_MOST_NAMED]:
-        yield f"{cell.after.result.cell_id}: {'; '.join(cell.changes)}"
-    if len(changed) > _MOST_NAMED:
-        more = len(changed) - _MOST_NAMED
-        yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
-    if not (pair.changes or changed):
-        yield "Nothing else that records tell differs between the runs."
-
-
+PROPERTIES: tuple[str, ...] = tuple(DETERMINED)
+_USUAL_METRIC = "latency"
+_METRICS: Mapping[str, str] = {
+    "batch_size": "throughput",
+    "sequence_length": "throughput",
+    "workers": "models_per_second",
+}
+"""The metric to compare by where nobody names one and it is another one."""
+_OTHER_WORDS: Mapping[str, str] = {
+    "batch": "batch_size",
+    "sequence": "sequence_length",
+    "tokens": "sequence_length",
+    "device": "hardware",
+    "gpu": "hardware",
+}
+_MEASURING: Mapping[str, str] = {
+    "backend": "--backend available",
+    "runtime": "--runtime torch,onnxruntime",
+    "precision": "--precision fp32,int8",
+    "mode": "--mode inference,training",
+    "batch_size": "--batch-size 1,2,4,8",
+    "sequence_length": "--sequence-length 32,128",
+    "threads": "--threads 1,2",
+    "workers": "--mode startup --workers 1,2",
+}
+"""Options of `bench` that give results which differ in a property alone."""
 _OF_A_PROPERTY = ("by", "baseline", "run")
 _NOT_JUDGED = ("across_hosts",)
 """Options of a comparison that no verdict takes."""
+
+
+def compare_results(
+    chosen: SelectionRequest,
+    by: str,
+    *,
+    metric: str | None = None,
+    baseline: str | None = None,
+    across_hosts: bool = False,
+) -> ComparisonBy:
+    """Compare the chosen results by a property, in its usual metric if none is named."""
+    by = known_property(by)
+    axis = axis_of(by)
+    with chosen.open() as (store, selection):
+        compared_by = metric_of(metric or _METRICS.get(by, _USUAL_METRIC), store)
+        compared = replace(selection, every=by == "run")
+        comparison = compare_selected(
+            *(store, compared, by, compared_by),
+            baseline=meaning(axis, baseline) if axis and baseline else baseline,
+            across_hosts=across_hosts,
+        )
+        if not comparison.groups:
+            raise _refusal(store, compared, comparison, chosen, metric)
+    return comparison
+
+
+def known_property(word: str) -> str:
+    name = word.replace("-", "_").lower()
+    axis = axis_of(name)
+    name = _OTHER_WORDS.get(name, axis.name if axis else name)
+    if name not in DETERMINED:
+        raise UsageError(f"--by: {refuse_unknown(word, PROPERTIES)}")
+    return name
+
+
+def compare_run_pair(
+    chosen: SelectionRequest,
+    before: str,
+    after: str,
+    *,
+    metric: str | None = None,
+    across_hosts: bool = False,
+) -> RunComparison:
+    """Compare two runs, or whatever else `open_sides` takes, cell by cell."""
+    with open_sides(chosen, before, after) as sides:
+        compared_by = metric_of(metric or _USUAL_METRIC, sides.run.source)
+        pair = compare_runs(sides.base, sides.run, compared_by, across_hosts=across_hosts)
+    if pair.cells:
+        return pair
+    counts = [
+        *(f"{count:,} {words}" for words, count in pair.not_compared.items()),
+        f"{len(pair.only_before):,} only in {pair.run_before}",
+        f"{len(pair.only_after):,} only in {pair.run_after}",
+    ]
+    raise NothingToDo(
+        f"both sides share no cell with a {pair.metric.name} that may be compared:"
+        f" {', '.join(counts)}",
+        hint="--across-hosts compares runs of different machines"
+        if OTHER_MACHINE in pair.not_compared
+        else "`orchestrator status RUN` shows what a run has; --all takes also what must not be"
+        " quoted",
+    )
+
+
+def _refusal(
+    store: Store,
+    selection: Selection,
+    comparison: ComparisonBy,
+    chosen: SelectionRequest,
+    asked_metric: str | None,
+) -> NothingToDo:
+    by, metric, left_out = comparison.by, comparison.metric, comparison.left_out
+    selected = selected_values(store, selection, metric)
+    if not selected.values:
+        return _nothing_selected(store, selection, chosen, selected, metric)
+    count = len(selected.values)
+    results = f"{count:,} {plural(count, 'result')}"
+    alone = "there is one result" if count == 1 else f"no two of {results} differ in {by} alone"
+    more = f", and {selected.unquotable:,} more need --all" if selected.unquotable else ""
+    if left_out.on_other_hosts:
+        others = f"{left_out.on_other_hosts:,} of them with those of another machine"
+        return NothingToDo(
+            f"{alone} on one machine{more}", hint=f"--across-hosts compares {others}"
+        )
+    if left_out.of_other_scopes:
+        scopes = ", ".join(sorted({str(value.facts[SCOPE]) for value in selected.values}))
+        return NothingToDo(
+            f"{alone}, as they have other energy scopes: {scopes}{more}",
+            hint="joules of different scopes do not compare; `--metric latency` compares times",
+        )
+    measure = _measuring_words(by, selected)
+    properties = [
+        name for name in PROPERTIES if name != by and groups_of(selected.values, name, metric)
+    ]
+    if not properties:
+        return NothingToDo(alone + more, hint=measure)
+    listed = ", ".join(properties[:-1]) + " or " * (len(properties) > 1) + properties[-1]
+    named = ["--metric", asked_metric] if asked_metric else []
+    words = ["compare", "--by", properties[0], *named, *database_option(chosen.database)]
+    compare = f"they can be compared by {listed}: `orchestrator {shlex.join(words)}`"
+    return NothingToDo(alone + more, hint=f"{compare}; or {measure}")
+
+
+def _measuring_words(by: str, selected: SelectedValues) -> str:
+    model = selected.values[0].facts["model"]
+    if by == "run":
+        return "measure the same cells again: `orchestrator run matrix.yaml`"
+    if by == "hardware":
+        return "bring another machine's results here: `orchestrator merge RESULTS`"
+    if by in {"model", "family"}:
+        other = "bert-tiny" if model != "bert-tiny" else "bert-micro"
+        return f"measure another model: `orchestrator bench --model {model},{other}`"
+    mode, options = selected.values[0].facts["mode"], _MEASURING[by]
+    if mode not in {None, "inference"} and "--mode" not in options:
+        options = f"--mode {mode} {options}"
+    return f"measure more: `orchestrator bench --model {model} {options}`"
+
+
+def _nothing_selected(
+    store: Store,
+    selection: Selection,
+    chosen: SelectionRequest,
+    selected: SelectedValues,
+    metric: Metric,
+) -> NothingToDo:
+    if selected.without:
+        count = f"{selected.without:,} {plural(selected.without, 'result')}"
+        return NothingToDo(
+            f"none of {count} has a value of {metric.name}", hint="try `--metric latency`"
+        )
+    if selected.unquotable:
+        count = f"{selected.unquotable:,} {plural(selected.unquotable, 'result')}"
+        return NothingToDo(
+            f"{count} must not be quoted: without proof, or with wrong outputs",
+            hint="--all compares them, marked",
+        )
+    imported = replace(selection, imported=True)
+    if not selection.imported and (others := selected_values(store, imported, metric).values):
+        return NothingToDo(
+            "no result of our own fits",
+            hint=f"--source all compares {len(others):,} that were imported",
+        )
+    narrowed = chosen.filters or chosen.run
+    return NothingToDo(
+        "no result fits" if narrowed else f"{chosen.database} holds no result yet",
+        hint="leave out a filter; `orchestrator query latest_results` lists what there is"
+        if narrowed
+        else "measure some: `orchestrator bench --model bert-tiny --backend available`",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,17 +267,11 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
     require_grade: RequireGrade = None
 
     def execute(self) -> int:
-        """Compare, or judge both runs."""
         selected = self.selected
         self.require(selected.database)
         if self.runs:
             self.refuse_beside("two runs", _OF_A_PROPERTY)
-            before, after = _two(self.runs)
-            if self.fail_slower is not None:
-                self.refuse_beside("--fail-slower", _NOT_JUDGED)
-                return self._judge(before, after, selected, self.fail_slower)
-            self._compare_runs(before, after, selected)
-            return 0
+            return self._compare_runs(self.runs, selected)
         if self.by is None or self.fail_slower is not None:
             judged = self.fail_slower is not None
             needed = "two runs" if judged else "a property or two runs"
@@ -254,36 +280,39 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
                 hint="for example `orchestrator compare --by backend`, or `orchestrator compare"
                 " last~1 last`",
             )
-        from analysis.charts.comparisons import comparison_chart
-        from orchestrator.commands.compare.answer import ComparisonRequest, compare_results
-        from orchestrator.commands.compare.table import comparison_sheet
-
         comparison = compare_results(
-            ComparisonRequest(selected, self.by, self.metric, self.baseline, self.across_hosts)
+            *(selected, self.by),
+            metric=self.metric,
+            baseline=self.baseline,
+            across_hosts=self.across_hosts,
         )
-        self.draw(lambda: comparison_chart(comparison))
+        self._draw(comparison)
         self.show(comparison_sheet(comparison, self.format))
         self._require_grade(comparison, selected)
         return 0
 
-    def _compare_runs(self, before: str, after: str, selected: "SelectionRequest") -> None:
-        from analysis.charts.comparisons import comparison_chart
-        from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
-
+    def _compare_runs(self, runs: list[str], selected: SelectionRequest) -> int:
+        """Compare both runs, or judge the second one as `regress` does; returns the exit code."""
+        if len(runs) != 2:
+            raise UsageError(
+                f"compare takes two runs, not {len(runs)}",
+                hint="for example `orchestrator compare last~1 last`",
+            )
+        before, after = runs
+        if self.fail_slower is not None:
+            self.refuse_beside("--fail-slower", _NOT_JUDGED)
+            return self._judge(before, after, selected, self.fail_slower)
         pair = compare_run_pair(
-            RunPairRequest(selected, before, after, self.metric, self.across_hosts)
+            selected, before, after, metric=self.metric, across_hosts=self.across_hosts
         )
-        self.draw(lambda: comparison_chart(pair.comparison))
+        self._draw(pair.comparison)
         self.show(run_comparison_sheet(pair, self.format))
         self._require_grade(pair.comparison, selected)
+        return 0
 
-    def _judge(
-        self, before: str, after: str, selected: "SelectionRequest", threshold: float
-    ) -> int:
-        """Judge the second run as `regress` does; the exit code."""
+    def _judge(self, before: str, after: str, selected: SelectionRequest, threshold: float) -> int:
         from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
         from orchestrator.commands.regress.output import show_verdicts
-        from orchestrator.screen.sheet import SHEET_SUFFIXES
 
         answer = judge_regressions(
             RegressionRequest(
@@ -297,21 +326,13 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         show_verdicts(answer, self.form, self.output, wide=self.wide, suffixes=SHEET_SUFFIXES)
         return answer.exit_code
 
-    def _require_grade(self, comparison: "ComparisonBy", selected: "SelectionRequest") -> None:
-        """Insist that what was compared has no worse grade."""
-        from orchestrator.commands.results.grades import require_grade
+    def _draw(self, comparison: ComparisonBy) -> None:
+        from analysis.charts.comparisons import comparison_chart
 
-        results = [row.result for group in comparison.groups for row in group.rows]
+        self.draw(lambda: comparison_chart(comparison))
+
+    def _require_grade(self, comparison: ComparisonBy, selected: SelectionRequest) -> None:
+        results = [row.result for row in comparison.rows]
         graded = {f"{one.cell_id} of {one.facts['run_id']}": one.grade for one in results}
         run = max((str(one.facts["run_id"]) for one in results), default="last")
-        required, database = self.require_grade, selected.database
-        require_grade(graded.items(), required, run=run, database=database)
-
-
-def _two(runs: list[str]) -> tuple[str, str]:
-    if len(runs) != 2:
-        raise UsageError(
-            f"compare takes two runs, not {len(runs)}",
-            hint="for example `orchestrator compare last~1 last`",
-        )
-    return runs[0], runs[1]
+        require_grade(graded.items(), self.require_grade, run=run, database=selected.database)

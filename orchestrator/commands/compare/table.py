@@ -1,4 +1,4 @@
-"""Comparisons by one property as sheets: a table for people, rows for files."""
+"""Comparisons as sheets, by one property and of two runs: a table for people, rows for files."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,16 +6,25 @@ from itertools import groupby
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.results.differing import QUESTION, fact_heading, question_field, question_names
+from analysis.compare.runs import ComparedCell, RunComparison
+from analysis.results.differing import QUESTION, fact_heading, question_field, questions
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
 from analysis.statistics.ratios import Estimate
-from orchestrator.commands.compare.words import basis_text, comparison_notes, heading, hidden_note
+from orchestrator.commands.compare.words import (
+    basis_text,
+    comparison_notes,
+    heading,
+    hidden_note,
+    pair_notes,
+    shared_words_of,
+)
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 
 _MOST_GROUPS, _MOST_ROWS = 30, 20
 """Comparisons that a terminal shows, and results of each; files have all of them."""
+_MOST_CELLS = 60
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
@@ -25,41 +34,27 @@ _KIND = ("source", "mode", "scenario")
 
 def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
     """The comparison as a sheet of this format: on a terminal no more than can be read."""
-    data = [_data_row(*pair) for pair in _pairs(comparison.groups)]
-    title = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}"
-    shown = _shortened(comparison.groups) if form == ON_SCREEN else comparison.groups
-    rows = sum(len(group.rows) for group in comparison.groups[: len(shown)])
+    metric, left_out, groups = comparison.metric, comparison.left_out, comparison.groups
+    data = [_data_row(*pair) for pair in _pairs(groups)]
+    shown = groups
+    if form == ON_SCREEN:
+        shown = tuple(
+            replace(group, rows=group.rows[:_MOST_ROWS]) for group in groups[:_MOST_GROUPS]
+        )
+    rows = sum(len(group.rows) for group in groups[: len(shown)])
     hidden = rows - sum(len(group.rows) for group in shown)
-    notes = (
-        *hidden_note(len(comparison.groups) - len(shown), hidden),
-        *comparison_notes(comparison),
-    )
-    tables = _tables(comparison, shown, repeats=form != ON_SCREEN)
-    title = f"{title[:1].upper()}{title[1:]}"
-    return Sheet(title, tables, notes, _document(comparison, data), data)
-
-
-def _shortened(groups: Sequence[ComparedGroup]) -> list[ComparedGroup]:
-    """The first comparisons, each with its baseline and the results that come first."""
-    return [replace(group, rows=group.rows[:_MOST_ROWS]) for group in groups[:_MOST_GROUPS]]
-
-
-def _pairs(groups: Sequence[ComparedGroup]) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
-    for number, group in enumerate(groups):
-        for row in group.rows:
-            yield number, group, row
-
-
-def _document(comparison: ComparisonBy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The answer as JSON has it."""
-    metric, left_out, baselines = comparison.metric, comparison.left_out, comparison.baselines
-    return {
+    notes = (*hidden_note(len(groups) - len(shown), hidden), *comparison_notes(comparison))
+    kinds = groupby(shown, key=lambda group: [group.shared.get(name) for name in _KIND])
+    tables = [_table(comparison, list(kind), repeats=form != ON_SCREEN) for _, kind in kinds]
+    title = f"{metric.label} by {comparison.by.replace('_', ' ')}"
+    baselines = comparison.baselines
+    document = {
         "by": comparison.by,
         "metric": metric.name,
         "unit": metric.unit,
         "more_is_better": metric.more_is_better,
         "baseline": baselines[0] if len(baselines) == 1 else None,
-        "rows": rows,
+        "rows": data,
         "left_out": {
             "alone": comparison.alone,
             "on_other_hosts": left_out.on_other_hosts,
@@ -69,6 +64,13 @@ def _document(comparison: ComparisonBy, rows: Sequence[Mapping[str, Any]]) -> di
             "unquotable": left_out.unquotable,
         },
     }
+    return Sheet(f"{title[:1].upper()}{title[1:]}", tables, notes, document, data)
+
+
+def _pairs(groups: Sequence[ComparedGroup]) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
+    for number, group in enumerate(groups):
+        for row in group.rows:
+            yield number, group, row
 
 
 def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str, Any]:
@@ -77,12 +79,9 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "group": number,
         "cell": row.result.cell_id,
         "name": row.name,
-        "value": row.result.value,
-        **interval_ends("value", row.result.interval),
-        "ratio": row.ratio,
-        **interval_ends("ratio", row.interval),
-        "speedup": row.speedup,
-        **interval_ends("speedup", row.speedup_interval),
+        **_ends("value", row.result.value, row.result.interval),
+        **_ends("ratio", row.ratio, row.interval),
+        **_ends("speedup", row.speedup, row.speedup_interval),
         "differs": row.differs,
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
@@ -96,51 +95,39 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
     }
 
 
-def interval_ends(name: str, interval: Estimate | None) -> dict[str, float | None]:
-    """The ends of an interval under their names in files."""
+def _ends(name: str, value: float, interval: Estimate | None) -> dict[str, float | None]:
     return {
+        name: value,
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": interval.high if interval else None,
     }
 
 
-def _tables(
-    comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool
-) -> list[Table]:
-    """A table for each kind of measurement."""
-    kinds = groupby(groups, key=lambda group: [group.shared.get(name) for name in _KIND])
-    return [_table(comparison, list(kind), repeats=repeats) for _, kind in kinds]
-
-
 def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats: bool) -> Table:
-    """Comparisons as a table, facts that all share above it."""
-    names = question_names([group.shared for group in groups])
+    metric = comparison.metric
+    names = questions([group.shared for group in groups])
     cells: list[dict[str, Any]] = []
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
         question = {name: group.shared.get(name) if is_first or repeats else "" for name in names}
         cells.append({**question, **_shown(row, group, comparison.by)})
-    fields = [*map(question_field, names), *_fields(comparison)]
     title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
-    if len(marks) == 1:
-        fields = [field for field in fields if field.name != "marks"]
-        title = " · ".join(filter(None, (title, *marks)))
-    return Table(title, fields, cells).filled()
-
-
-def _fields(comparison: ComparisonBy) -> list[Field]:
-    metric = comparison.metric
+    is_marked_alike = len(marks) == 1
     fields = [
+        *map(question_field, names),
         Field("name", fact_heading(comparison.by), essential=True, wraps=True),
         Field("value", metric.unit or metric.label, essential=True),
         Field("speedup", "times", essential=True),
         Field("scaling", essential=True),
-        Field("marks", "mark", essential=True, wraps=True),
+        *([] if is_marked_alike else [Field("marks", "mark", essential=True, wraps=True)]),
         Field("interval", "95 %", right=True),
         Field("differs"),
         Field("grade"),
+        *([] if metric.more_is_better else [Field("ratio")]),
     ]
-    return fields if metric.more_is_better else [*fields, Field("ratio")]
+    if is_marked_alike:
+        title = " · ".join(filter(None, (title, *marks)))
+    return Table(title, fields, cells).filled()
 
 
 def _shown(row: ComparedValue, group: ComparedGroup, by: str) -> dict[str, Any]:
@@ -167,3 +154,77 @@ def _name(row: ComparedValue, group: ComparedGroup, by: str) -> str | int:
     if isinstance(row.name, int) and not beside:
         return row.name
     return f"{row.name} ({beside})" if beside else str(row.name)
+
+
+def run_comparison_sheet(pair: RunComparison, form: str) -> Sheet:
+    """The comparison of two runs as a sheet: on a terminal no more than can be read."""
+    metric = pair.metric
+    data = [_pair_data(cell) for cell in pair.cells]
+    document: Mapping[str, Any] = {
+        "metric": metric.name,
+        "unit": metric.unit,
+        "more_is_better": metric.more_is_better,
+        "baseline": pair.run_before,
+        "run": pair.run_after,
+        "rows": data,
+        "changes": pair.changes,
+        "verdicts": pair.verdicts,
+        "only_in_baseline": pair.only_before,
+        "only_in_run": pair.only_after,
+        "not_compared": pair.not_compared,
+    }
+    table = _pair_table(pair, pair.cells[: _MOST_CELLS if form == ON_SCREEN else None])
+    notes = tuple(pair_notes(pair, hidden=len(pair.cells) - len(table.rows)))
+    return Sheet(f"{pair.run_after} beside {pair.run_before}", (table,), notes, document, data)
+
+
+def _pair_data(cell: ComparedCell) -> dict[str, Any]:
+    before, row = cell.before, cell.after
+    return {
+        "cell": row.result.cell_id,
+        **_ends("value", row.result.value, row.result.interval),
+        **_ends("baseline_value", before.value, before.interval),
+        **_ends("ratio", row.ratio, row.interval),
+        **_ends("speedup", row.speedup, row.speedup_interval),
+        "differs": row.differs,
+        "grade": row.result.grade,
+        "baseline_grade": before.grade,
+        "interval_of": basis_text(row.result.basis),
+        "baseline_interval_of": basis_text(before.basis),
+        "marks": list(row.result.marks),
+        "part": row.result.facts["part"],
+        "changes": list(cell.changes),
+    }
+
+
+def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
+    groups = pair.comparison.groups
+    names = questions([group.shared for group in groups])
+    unit = pair.metric.unit or pair.metric.label
+    fields = [
+        *map(question_field, names),
+        Field("before", f"{unit} then", essential=True),
+        Field("after", f"{unit} now", essential=True),
+        Field("speedup", "times", essential=True),
+        Field("marks", "mark", essential=True, wraps=True),
+        Field("interval", "95 %", right=True),
+        Field("differs"),
+        Field("grades"),
+    ]
+    rows = []
+    for cell in cells:
+        before, row = cell.before, cell.after
+        grades = (before.facts["grade"], row.result.facts["grade"])
+        shown = {
+            "before": before.value,
+            "after": row.result.value,
+            "speedup": row.speedup,
+            "interval": interval_text(row.speedup_interval),
+            "differs": row.differs,
+            "marks": ", ".join(dict.fromkeys((*before.marks, *row.result.marks))),
+            "grades": " ".join(grade or "–" for grade in grades),
+        }
+        rows.append({name: row.result.facts[name] for name in names} | shown)
+    sides = f"{pair.run_before} then and {pair.run_after} now"
+    title = f"{pair.metric.label}, {sides}: {shared_words_of(groups)}"
+    return Table(title, fields, rows).filled()

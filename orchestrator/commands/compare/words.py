@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
-from analysis.compare.values import MACHINE_KEY, Replication
+from analysis.compare.runs import RunComparison
+from analysis.compare.values import MACHINE_KEY, Replication, spread_in_words
 from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
-from analysis.results.process_spread import spread_in_words
 from analysis.statistics.numbers import format_number, number_range
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3
 """Values that the answer speaks of, and settings that a note names."""
+_MOST_CELLS = 5
 _TIMES = "times as good as the baseline"
 _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 """Words for one launch and for several: in most modes, and in `startup`."""
@@ -27,48 +28,38 @@ def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
 
 
 def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
-    """The work, the machine and the launcher that all results of these groups share."""
     facts = [row.result.facts for group in groups for row in group.rows]
     return shared_words([group.shared for group in groups], WORK, facts)
 
 
-def _value_words(by: str, value: object) -> str:
-    """A value that is compared: `openvino`, `batch 8`, `threads 2`."""
-    return f"{fact_heading(by)} {value:,}" if isinstance(value, int) else str(value)
-
-
-def hidden_note(groups: int, rows: int) -> tuple[str, ...]:
+def hidden_note(groups: int, rows: int) -> Iterator[str]:
     """The sentence about comparisons, and results in others, that a terminal has no room for."""
-    parts = [
-        f"{count:,} {plural(count, noun)}"
-        for count, noun in ((groups, "comparison"), (rows, "result"))
-        if count
-    ]
-    if not parts:
-        return ()
-    return (f"{' and '.join(parts)} more: --select keeps fewer, --output FILE.csv has them all",)
+    counts = ((groups, "comparison"), (rows, "result"))
+    if parts := [f"{count:,} {plural(count, noun)}" for count, noun in counts if count]:
+        yield f"{' and '.join(parts)} more: --select keeps fewer, --output FILE.csv has them all"
 
 
-def comparison_notes(comparison: ComparisonBy) -> tuple[str, ...]:
-    """The answer, what it rests on, and what takes no part in it."""
-    return (
-        *_answers(comparison),
-        *_setting_notes(comparison),
-        *basis_notes(comparison),
-        *_left_out(comparison),
-    )
+def comparison_notes(comparison: ComparisonBy) -> Iterator[str]:
+    yield from _answers(comparison)
+    yield from _setting_notes(comparison)
+    yield from _basis_notes(comparison)
+    yield from _left_out(comparison)
 
 
 def _answers(comparison: ComparisonBy) -> Iterator[str]:
     """One sentence for each value beside the baseline, those in most comparisons first."""
+
+    def words(value: object) -> str:
+        """A value that is compared: `openvino`, `batch 8`, `threads 2`."""
+        return f"{fact_heading(comparison.by)} {value:,}" if isinstance(value, int) else str(value)
+
     by_pair: dict[tuple[Any, Any], list[ComparedValue]] = defaultdict(list)
     for group in comparison.groups:
         for row in group.rows[1:]:
             by_pair[row.name, group.baseline].append(row)
     pairs = sorted(by_pair.items(), key=lambda item: -len(item[1]))
     for (name, baseline), rows in pairs[:_MOST_NAMED]:
-        words = [_value_words(comparison.by, value) for value in (name, baseline)]
-        yield _answer(words[0], words[1], rows, comparison.metric)
+        yield _answer(words(name), words(baseline), rows, comparison.metric)
     if len(pairs) > _MOST_NAMED:
         more = len(pairs) - _MOST_NAMED
         yield f"{more:,} {plural(more, 'pair')} more in the table."
@@ -80,21 +71,24 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
     begin = f"In {metric.label}, {name}"
     unknown = [row.speedup for row in rows if row.differs is None]
     if len(unknown) == count:
-        times = f"{number_range(unknown)} times as good as {baseline}"
-        return f"{begin} is {times}; {_doubt(rows)}."
-    shown = [row for row in rows if row.differs]
-    open_ = count - len(shown) - len(unknown)
+        doubt = "nothing tells whether that is more than chance"
+        if all(row.result.is_imported for row in rows):
+            doubt = "nobody here proved it"
+        elif any(row.result.marks for row in rows):
+            doubt = "what is marked must not be quoted"
+        return f"{begin} is {number_range(unknown)} times as good as {baseline}; {doubt}."
+    shown = [row.speedup for row in rows if row.differs]
+    better, worse = [one for one in shown if one > 1], [one for one in shown if one < 1]
+    ends = rows[0].speedup_interval
+    interval = ""  # of the only speed-up; those of several are in the table
+    if count == 1 and ends is not None:
+        interval = f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
     parts: list[str] = []
-    for group in (
-        [row for row in shown if row.speedup > 1],
-        [row for row in shown if row.speedup < 1],
-    ):
-        if group:
-            as_good = f"times as good as {baseline}" if not parts else "times"
-            share = f" in {len(group):,} of {count:,}" if count > 1 else ""
-            times = number_range([row.speedup for row in group])
-            parts.append(f"is {times}{_alone_ends(rows)} {as_good}{share}")
-    if open_:
+    for speedups in filter(None, (better, worse)):
+        as_good = "times" if parts else f"times as good as {baseline}"
+        share = f" in {len(speedups):,} of {count:,}" if count > 1 else ""
+        parts.append(f"is {number_range(speedups)}{interval} {as_good}{share}")
+    if open_ := count - len(shown) - len(unknown):
         share = f" in {open_:,} of {count:,}" if count > 1 else ""
         beside = "" if parts else f" from {baseline}"
         parts.append(f"shows no difference{beside}{share}")
@@ -105,23 +99,6 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
         parts.append(f"has a scaling efficiency of {number_range(scaling)}")
     *first, last = parts
     return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
-
-
-def _alone_ends(rows: Sequence[ComparedValue]) -> str:
-    """The interval of the only speed-up; that of several is in the table."""
-    ends = rows[0].speedup_interval
-    if len(rows) > 1 or ends is None:
-        return ""
-    return f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
-
-
-def _doubt(rows: Sequence[ComparedValue]) -> str:
-    """The reason why nothing is claimed of these."""
-    if all(row.result.is_imported for row in rows):
-        return "nobody here proved it"
-    if any(row.result.marks for row in rows):
-        return "what is marked must not be quoted"
-    return "nothing tells whether that is more than chance"
 
 
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
@@ -139,9 +116,9 @@ def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
         yield f"Settings differ beside the {by}: {'; '.join(named)}."
 
 
-def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
+def _basis_notes(comparison: ComparisonBy) -> Iterator[str]:
     """The replication behind the intervals, with the remedy if there is one."""
-    rows = [row for group in comparison.groups for row in group.rows]
+    rows = comparison.rows
     known = {row.result.basis for row in rows if row.result.basis}
     alone = [basis for basis in known if basis.launches == 1 and basis.spread is None]
     if not known:
@@ -158,7 +135,11 @@ def basis_notes(comparison: ComparisonBy) -> Iterator[str]:
         one, _ = _launch_words(calibrated)
         yield f"Results of one {one} hold the spread that a calibration of their host found."
     elif counts := [basis for basis in known if basis.launches > 1]:
-        yield f"Intervals are over {_counted(counts)}."
+        launches: dict[str, list[float]] = defaultdict(list)
+        for basis in counts:
+            launches[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
+        counted = (f"{number_range(n)} {noun}" for noun, n in sorted(launches.items()))
+        yield f"Intervals are over {' or '.join(counted)}."
     if alone:
         one, _ = _launch_words(alone)
         yield (
@@ -188,19 +169,9 @@ def basis_text(basis: Replication | None) -> str | None:
 
 
 def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
-    """The words for one of the launches that these speak of, and for several."""
+    """For one of these launches, and for several."""
     kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
     return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
-
-
-def _counted(bases: Sequence[Replication]) -> str:
-    """The least and the greatest number of processes, and of rounds of starts."""
-    counts: dict[str, list[float]] = defaultdict(list)
-    for basis in bases:
-        counts[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
-    return " or ".join(
-        f"{number_range(numbers)} {noun}" for noun, numbers in sorted(counts.items())
-    )
 
 
 def _left_out(comparison: ComparisonBy) -> Iterator[str]:
@@ -223,13 +194,60 @@ def _left_out(comparison: ComparisonBy) -> Iterator[str]:
         for group in comparison.groups
     )
     if mixed and comparison.by != "hardware":
-        noun = plural(mixed, "comparison")
-        yield f"In {mixed:,} {noun} machines differ too."
-    imported = {
-        str(row.result.facts["source"])
-        for group in comparison.groups
-        for row in group.rows
-        if row.result.is_imported
-    }
+        yield f"In {mixed:,} {plural(mixed, 'comparison')} machines differ too."
+    results = [row.result for row in comparison.rows]
+    imported = {str(one.facts["source"]) for one in results if one.is_imported}
     if imported:
         yield f"Numbers of {', '.join(sorted(imported))} are others' and proven by nobody here."
+
+
+def pair_notes(pair: RunComparison, hidden: int) -> Iterator[str]:
+    if hidden:
+        yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
+    yield _pair_answer(pair)
+    yield from _verdict_notes(pair)
+    yield from _change_notes(pair)
+    yield from _basis_notes(pair.comparison)
+
+
+def _pair_answer(pair: RunComparison) -> str:
+    shown = [cell.after.speedup for cell in pair.cells if cell.after.differs]
+    better = [times for times in shown if times > 1]
+    worse = [times for times in shown if times < 1]
+    unknown = sum(cell.after.differs is None for cell in pair.cells)
+    same = len(pair.cells) - len(shown) - unknown
+    parts = [
+        *([f"{len(better):,} better ({number_range(better)} times as good)"] if better else []),
+        *([f"{len(worse):,} worse ({number_range(worse)} times as good)"] if worse else []),
+        *([f"{same:,} without a difference that is shown"] if same else []),
+        *([f"{unknown:,} where nothing tells it from chance"] if unknown else []),
+    ]
+    count = len(pair.cells)
+    return f"Of {count:,} {plural(count, 'cell')} of both runs: {', '.join(parts)}."
+
+
+def _verdict_notes(pair: RunComparison) -> Iterator[str]:
+    for verdict in pair.verdicts[:_MOST_CELLS]:
+        yield f"{verdict.cell_id}: {verdict.then}, now {verdict.now}"
+    if len(pair.verdicts) > _MOST_CELLS:
+        yield f"{len(pair.verdicts) - _MOST_CELLS:,} verdicts more changed."
+    for cells, run in ((pair.only_before, pair.run_before), (pair.only_after, pair.run_after)):
+        if cells:
+            more = f" and {len(cells) - _MOST_CELLS:,} more" if len(cells) > _MOST_CELLS else ""
+            yield f"Only in {run}: {', '.join(cells[:_MOST_CELLS])}{more}."
+    for words, count in pair.not_compared.items():
+        yield f"Not compared: {count:,} {words}."
+
+
+def _change_notes(pair: RunComparison) -> Iterator[str]:
+    """Differences beside the numbers: those of all cells, then those of some."""
+    if pair.changes:
+        yield f"What differs beside it, in all cells: {'; '.join(pair.changes)}."
+    changed = [cell for cell in pair.cells if cell.changes]
+    for cell in sorted(changed, key=lambda one: not one.after.differs)[:_MOST_CELLS]:
+        yield f"{cell.after.result.cell_id}: {'; '.join(cell.changes)}"
+    if len(changed) > _MOST_CELLS:
+        more = len(changed) - _MOST_CELLS
+        yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
+    if not (pair.changes or changed):
+        yield "Nothing else that records tell differs between the runs."

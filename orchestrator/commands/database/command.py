@@ -108,15 +108,13 @@ class DropRuns(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """List them, or drop them."""
         from orchestrator.commands.database.maintain import maintain_results
         from orchestrator.commands.database.retention import RetentionPolicy
         from orchestrator.commands.database.table import print_maintained
 
         if self.older_than is not None and self.keep_runs is not None:
-            raise UsageError(
-                "--older-than and --keep-runs choose differently", hint="give one of them"
-            )
+            message = "--older-than and --keep-runs choose differently"
+            raise UsageError(message, hint="give one of them")
         policy = RetentionPolicy(self.older_than, self.keep_runs, self.run_ids or ())
         if not policy.deletes:
             raise UsageError(
@@ -140,7 +138,6 @@ class SnapshotDatabase(DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Take a snapshot, or list them."""
         from orchestrator.commands.database.table import print_snapshot, print_snapshots
         from orchestrator.store.health.snapshots import list_snapshots, take_snapshot
         from orchestrator.system.files import SNAPSHOTS_FOLDER

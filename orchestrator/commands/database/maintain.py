@@ -1,9 +1,8 @@
 """Maintenance of a results folder: drop runs, compact record files, vacuum the database."""
 
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +13,10 @@ from orchestrator.commands.database.retention import (
     RetentionPolicy,
     RunToDelete,
     bisections_folder,
+    delete_path,
     runs_to_delete,
 )
-from orchestrator.exchange.imports.packed import pack, take_out
+from orchestrator.exchange.imports.record import pack, take_out
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE, run_folders
@@ -26,7 +26,7 @@ from orchestrator.store.health.decisions import drop_runs
 from orchestrator.store.records.compact import Compaction, compact
 from orchestrator.system.files import DATABASE_NAME, file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices
-from orchestrator.system.trees import remove_tree, tree_size
+from orchestrator.system.trees import tree_size
 from runner.contract.errors import DamagedFile, StoreError
 
 _DROPPED = ".dropped"
@@ -65,15 +65,12 @@ class MaintenanceReport:
     """The results of maintenance, or a preview of them where nothing was to be changed."""
 
     dropped: bool
-    """True if the runs were deleted, false if they are only listed."""
     runs: tuple[RunToDelete, ...]
-    """The runs that were or would be deleted."""
     compact: tuple[CompactRun, ...]
     left: tuple[UntouchedRun, ...]
     tidied: Vacuumed | None
     """The database's size; None if nothing was to be changed."""
     bisections: KeptBisections | None = None
-    """The folder of bisections afterwards; None if there is none."""
 
 
 class _DeviceBusy(Exception):
@@ -87,21 +84,19 @@ class Maintenance:
     results: Path
     database: Path
 
-    def drop(self, runs: Sequence[RunToDelete]) -> tuple[list[RunToDelete], list[UntouchedRun]]:
-        """Delete these runs from database and folder; returns the deleted ones, and the others."""
-        deleted: list[RunToDelete] = []
-        left: list[UntouchedRun] = []
+    def drop(self, runs: Sequence[RunToDelete]) -> Iterator[RunToDelete | UntouchedRun]:
+        """Delete these runs from database and folder; yields the deleted and the other ones."""
         groups: dict[frozenset[str], list[RunToDelete]] = defaultdict(list)
         for run in runs:
             groups[_devices(run.path)].append(run)
         for devices, group in groups.items():
             try:
-                with _held(devices):
+                with hold_devices(devices, _HOLDER, _refuse):
                     self._drop(group)
-                deleted += group
             except _DeviceBusy as busy:
-                left += [UntouchedRun(run.run_id, str(busy)) for run in group]
-        return deleted, left
+                yield from (UntouchedRun(run.run_id, str(busy)) for run in group)
+            else:
+                yield from group
 
     def _drop(self, runs: Sequence[RunToDelete]) -> None:
         # No merge may find the records between the two.
@@ -114,21 +109,22 @@ class Maintenance:
 
     def compact(
         self, leave: Sequence[RunToDelete], *, dry_run: bool
-    ) -> tuple[list[CompactRun], list[UntouchedRun]]:
-        """Compact the records of all finished runs but these; returns compacted and other runs."""
-        done, left = [], []
+    ) -> Iterator[CompactRun | UntouchedRun]:
+        """Compact the records of imports, and of all finished runs but these."""
         spared = {run.run_id for run in leave}
         for path in run_folders(self.results):
             if path.name in spared:
                 continue
             try:
-                with _held(_devices(path)):
+                with hold_devices(_devices(path), _HOLDER, _refuse):
                     compaction = self._compact(path, dry_run=dry_run)
             except (_DeviceBusy, DamagedFile) as reason:
-                left.append(UntouchedRun(path.name, str(reason)))
+                yield UntouchedRun(path.name, str(reason))
             else:
-                done += [CompactRun(path.name, compaction)] if compaction else []
-        return done, left
+                yield from [CompactRun(path.name, compaction)] if compaction else []
+        with self._locked(dry_run=dry_run):
+            packed = pack(self.results, dry_run=dry_run)
+        yield from [CompactRun("imports", packed)] if packed else []
 
     def _compact(self, path: Path, *, dry_run: bool) -> Compaction | None:
         try:
@@ -136,21 +132,12 @@ class Maintenance:
         except StoreError as error:
             raise DamagedFile(str(error)) from error
         planned = [cell.id for cell in folder.cells]
-        # No merge may look for files that go.
-        with nullcontext() if dry_run else writer_lock(self.database):
+        with self._locked(dry_run=dry_run):
             return compact(folder.records, folder.run.run_id, planned, dry_run=dry_run)
 
-    def pack(self, *, dry_run: bool) -> list[CompactRun]:
-        """Pack the records of imports together."""
-        # No merge may look for files that go.
-        with nullcontext() if dry_run else writer_lock(self.database):
-            compaction = pack(self.results, dry_run=dry_run)
-        return [CompactRun("imports", compaction)] if compaction else []
-
-    def sweep(self) -> None:
-        """Finish the deletions of a killed maintenance."""
-        for path in self.results.glob(f".*{_DROPPED}"):
-            _delete(path)
+    def _locked(self, *, dry_run: bool) -> AbstractContextManager[None]:
+        """Keep merges out, which may look for files that go."""
+        return nullcontext() if dry_run else writer_lock(self.database)
 
 
 def maintain_results(
@@ -162,61 +149,38 @@ def maintain_results(
     dry_run: bool = False,
 ) -> MaintenanceReport:
     """Delete runs, compact files, give back free space; one process at a time in a folder."""
-    works = _works(results, database)
-    runs = runs_to_delete(results, database, policy)
-    if dry_run:
-        compacted, left = _compacted(works, runs, dry_run=True) if compacting else ([], [])
-        return MaintenanceReport(
-            False, tuple(runs), tuple(compacted), tuple(left), None, _bisections(results)
-        )
-    with _alone(results):
-        left = []
-        deleted: list[RunToDelete] = []
-        for bisection, work in enumerate(works):
-            work.sweep()
-            if runs:
-                done, others = work.drop([run for run in runs if run.bisection == bool(bisection)])
-                deleted += done
-                left += others
-        compacted, others = _compacted(works, (), dry_run=False) if compacting else ([], [])
-        vacuumed, *_ = [vacuum(work.database) for work in works]
+    folder, works = bisections_folder(results), [Maintenance(results, database)]
+    if folder:
+        works.append(Maintenance(folder, folder / DATABASE_NAME))
+    runs, vacuumed = runs_to_delete(results, database, policy), None
+    done: list[RunToDelete | CompactRun | UntouchedRun] = []
+    with nullcontext() if dry_run else _alone(results):
+        if dry_run:
+            done += runs
+        else:
+            for work in works:
+                for path in work.results.glob(f".*{_DROPPED}"):  # of a killed maintenance
+                    _delete(path)
+                done += work.drop([run for run in runs if run.bisection == (work != works[0])])
+        for work in works if compacting else ():
+            done += work.compact(runs if dry_run else (), dry_run=dry_run)
+        if not dry_run:
+            vacuumed, *_ = [vacuum(work.database) for work in works]
+    bisections = None
+    if folder:
+        bisections = KeptBisections(len(run_folders(folder)), tree_size(folder))
     return MaintenanceReport(
-        bool(runs),
-        tuple(deleted),
-        tuple(compacted),
-        (*left, *others),
-        vacuumed,
-        _bisections(results),
+        dropped=bool(runs) and not dry_run,
+        runs=tuple(item for item in done if isinstance(item, RunToDelete)),
+        compact=tuple(item for item in done if isinstance(item, CompactRun)),
+        left=tuple(item for item in done if isinstance(item, UntouchedRun)),
+        tidied=vacuumed,
+        bisections=bisections,
     )
-
-
-def _works(results: Path, database: Path) -> list[Maintenance]:
-    """The maintenance of the results, and that of bisections where there were any."""
-    bisections = bisections_folder(results)
-    others = [Maintenance(bisections, bisections / DATABASE_NAME)] if bisections else []
-    return [Maintenance(results, database), *others]
-
-
-def _compacted(
-    works: Sequence[Maintenance], leave: Sequence[RunToDelete], *, dry_run: bool
-) -> tuple[list[CompactRun], list[UntouchedRun]]:
-    compacted: list[CompactRun] = []
-    left: list[UntouchedRun] = []
-    for work in works:
-        done, others = work.compact(leave, dry_run=dry_run)
-        compacted += [*done, *work.pack(dry_run=dry_run)]
-        left += others
-    return compacted, left
-
-
-def _bisections(results: Path) -> KeptBisections | None:
-    folder = bisections_folder(results)
-    return KeptBisections(len(run_folders(folder)), tree_size(folder)) if folder else None
 
 
 @contextmanager
 def _alone(results: Path) -> Iterator[None]:
-    """One maintenance of a folder at a time."""
     lock = FileLock(results / f"{_HOLDER}.lock", timeout=0)
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -235,15 +199,7 @@ def _alone(results: Path) -> Iterator[None]:
         lock.release()
 
 
-@contextmanager
-def _held(devices: frozenset[str]) -> Iterator[None]:
-    """Hold these devices, so that no run on them goes on."""
-    with hold_devices(devices, _HOLDER, _refuse):
-        yield
-
-
 def _devices(path: Path | None) -> frozenset[str]:
-    """Devices that the run would occupy if it went on; none if it cannot."""
     if path is None or not (path / RUN_FILE).exists():
         return frozenset()
     try:
@@ -264,9 +220,4 @@ def _hide(path: Path) -> Path:
 
 def _delete(path: Path) -> None:
     with translate_os_errors(path, "cannot be removed", _DELETE_HINT):
-        if path.is_dir() and not path.is_symlink():
-            remove_tree(path)  # whose depth a job may have chosen
-            if path.exists():
-                shutil.rmtree(path)
-        else:
-            path.unlink()
+        delete_path(path)

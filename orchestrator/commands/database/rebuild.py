@@ -41,14 +41,8 @@ class Rebuilt:
 def rebuild_database(results: Path, database: Path, *, scratch: bool = False) -> Rebuilt:
     """Make a database anew from all record files, and replace the former one as a whole.
 
-    Rows of the former one whose files are gone are kept in a file first, if it has this schema; a
-    copy of another one stays if it holds results that no file does.
-
-    Args:
-        results: the folder of runs and imports.
-        database: the database; what it keeps lies beside it.
-        scratch: True if fake and synthetic rows are welcome, unless there is a former database,
-            which decides.
+    Of the former one, rows without a file are kept in one, if it has this schema; else a copy stays
+    if it holds more. It decides whether fake rows are welcome; `scratch` does where there is none.
     """
     path = database.resolve()
     if not (path.exists() or any(_filed_runs(results, path))):
@@ -57,9 +51,10 @@ def rebuild_database(results: Path, database: Path, *, scratch: bool = False) ->
         former = former_database(path)
         if former is not None and former.is_current:
             keep_unfiled(path, frozenset(_filed_runs(results, path)))
-        unfinished = begin_rebuild(path, scratch=former.scratch if former else scratch)
+        scratch = former.scratch if former else scratch
+        unfinished = begin_rebuild(path, scratch=scratch)
         try:
-            with Store.open(unfinished, scratch=former.scratch if former else scratch) as store:
+            with Store.open(unfinished, scratch=scratch) as store:
                 merged = merge_results(results, path, store)
             if merged.is_empty:
                 raise _nothing(results)
@@ -76,10 +71,7 @@ def _nothing(results: Path) -> NothingToDo:
 
 
 def restore_database(results: Path, database: Path, name: str) -> Restored:
-    """Replace the database by a snapshot, and keep what it was as a snapshot of its own.
-
-    What it holds again of runs that were dropped meanwhile is kept in a file.
-    """
+    """Replace the database by a snapshot, and keep what it was as a snapshot of its own."""
     restored = restore_snapshot(database, results / SNAPSHOTS_FOLDER, name, own_commit())
     path = database.resolve()
     with writer_lock(path):

@@ -1,11 +1,9 @@
-"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses.
-
-Runs of bisections lie in a folder and a database of their own, beside those of the others.
-"""
+"""Selection of what to delete: runs by id, age or number, and artifacts that nothing uses."""
 
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,16 +36,14 @@ class RetentionPolicy:
     keep: int | None = None
     """Delete all but so many, the newest; runs of bisections are counted apart."""
     named: Sequence[str] = ()
-    """Delete the runs with these ids."""
+    """Ids of runs to delete."""
 
     @property
     def deletes(self) -> bool:
-        """True if there is a condition at all."""
         return self.older_than_s is not None or self.keep is not None or bool(self.named)
 
 
 NOTHING = RetentionPolicy()
-"""Deletes no run."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +53,14 @@ class RunToDelete:
     run_id: str
     started_at: datetime
     verdicts: int
-    """Its verdicts in the database."""
     path: Path | None
     """Its folder, or the file of an import; None if there is none here."""
     size_bytes: int
-    """Bytes of its files."""
     bisection: bool = False
     """True if `regress --bisect` measured it."""
 
 
-def runs_to_delete(
-    results: Path, database: Path, policy: RetentionPolicy, now: datetime | None = None
-) -> list[RunToDelete]:
+def runs_to_delete(results: Path, database: Path, policy: RetentionPolicy) -> list[RunToDelete]:
     """The runs that fulfil a condition, the newest first; those of bisections last."""
     own = _known_runs(results, database)
     bisected, bisections = {}, bisections_folder(results)
@@ -79,13 +71,10 @@ def runs_to_delete(
             f"{min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )
-    now = now or datetime.now(UTC)
-    chosen = [_run_to_delete(run, results) for run in _chosen(own.values(), policy, now)]
+    chosen = [_run_to_delete(run, results) for run in _chosen(own.values(), policy)]
     if bisections is not None:
-        chosen += [
-            replace(_run_to_delete(run, bisections), bisection=True)
-            for run in _chosen(bisected.values(), policy, now)
-        ]
+        others = _chosen(bisected.values(), policy)
+        chosen += [replace(_run_to_delete(run, bisections), bisection=True) for run in others]
     return chosen
 
 
@@ -96,11 +85,15 @@ def bisections_folder(results: Path) -> Path | None:
 
 
 def _known_runs(results: Path, database: Path) -> dict[str, DatedRun]:
-    known = {run.run_id: run for run in _runs_on_disk(results)}
+    known = {}
+    for path in run_folders(results):
+        with suppress(StoreError):
+            run = RunFolder.open(results, path.name).run
+            known[run.run_id] = DatedRun(run.run_id, run.started_at, 0, imported=False)
     return known | {run.run_id: run for run in dated_runs(database)}
 
 
-def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) -> list[DatedRun]:
+def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy) -> list[DatedRun]:
     """The runs of one folder that fulfil a condition, the newest first."""
     runs = sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)
     ours = [run for run in runs if not run.imported]
@@ -108,25 +101,15 @@ def _chosen(runs: Iterable[DatedRun], policy: RetentionPolicy, now: datetime) ->
     if policy.keep is not None:
         chosen |= {run.run_id for run in ours[policy.keep :]}
     if policy.older_than_s is not None:
-        limit = now - timedelta(seconds=policy.older_than_s)
+        limit = datetime.now(UTC) - timedelta(seconds=policy.older_than_s)
         chosen |= {run.run_id for run in ours if run.started_at < limit}
     return [run for run in runs if run.run_id in chosen]
 
 
-def _runs_on_disk(results: Path) -> Iterator[DatedRun]:
-    for path in run_folders(results):
-        try:
-            run = RunFolder.open(results, path.name).run
-        except StoreError:
-            continue
-        yield DatedRun(run.run_id, run.started_at, 0, imported=False)
-
-
 def _run_to_delete(run: DatedRun, results: Path) -> RunToDelete:
     path = _path_of_run(run.run_id, results)
-    return RunToDelete(
-        run.run_id, run.started_at, run.verdicts, path, tree_size(path) if path else 0
-    )
+    size_bytes = tree_size(path) if path else 0
+    return RunToDelete(run.run_id, run.started_at, run.verdicts, path, size_bytes)
 
 
 def _path_of_run(run_id: str, results: Path) -> Path | None:
@@ -139,11 +122,10 @@ def _path_of_run(run_id: str, results: Path) -> Path | None:
     return imported if imported.is_file() else None
 
 
-_GRAPH = re.compile(r".+-[0-9a-f]{16}")
-_REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")
-
-_COUNTS = re.compile(r"\.?(.+-[0-9a-f]{16})\.json(\.tmp)?")
-
+_KEY = r".+-[0-9a-f]{16}"
+_GRAPH = re.compile(rf"({_KEY})")
+_REFERENCE = re.compile(rf"\.?([0-9a-f]{{32}}|{_KEY})\.(npz|failed)(\.tmp)?")
+_COUNTS = re.compile(rf"\.?({_KEY})\.json(\.tmp)?")
 StaleKind = Literal["graph", "reference", "counts", "preparation"]
 
 
@@ -153,79 +135,54 @@ class StaleFile:
 
     kind: StaleKind
     path: Path
-    """A file, or a folder with all that lies in it."""
     size_bytes: int
-    """Bytes of all its files."""
     removed: bool = False
-    """True if it was removed, false if it is only listed."""
 
 
-def _delete(path: Path) -> None:
-    if path.is_dir():
-        remove_tree(path)
-        if path.exists():
-            shutil.rmtree(path)
-    else:
+def delete_path(path: Path) -> None:
+    """Delete a file, or a folder, whose depth a job may have chosen."""
+    if not path.is_dir() or path.is_symlink():
         path.unlink()
+        return
+    remove_tree(path)
+    if path.exists():
+        shutil.rmtree(path)
 
 
 def find_stale_files(results: Path) -> list[StaleFile]:
     """All there are; links, and files with none of our names, are left out."""
-    candidates: list[tuple[StaleKind, Iterator[Path]]] = [
-        ("graph", _old_graphs(results / graphs.GRAPHS_FOLDER)),
-        ("reference", _old_references(results / references.REFERENCES_FOLDER)),
-        ("counts", _old_counts(results / work_counts.COUNTS_FOLDER)),
-        ("preparation", _preparations(results / PREPARATIONS_FOLDER)),
-    ]
-    return [StaleFile(kind, path, tree_size(path)) for kind, paths in candidates for path in paths]
+    preparations = _entries(results / PREPARATIONS_FOLDER)
+    old: dict[StaleKind, Iterable[Path]] = {
+        "graph": _old(results / graphs.GRAPHS_FOLDER, _GRAPH, GRAPHS),
+        "reference": _old(results / references.REFERENCES_FOLDER, _REFERENCE, REFERENCES),
+        "counts": _old(results / work_counts.COUNTS_FOLDER, _COUNTS, COUNTS),
+        "preparation": [path for path in preparations if (path / RUN_FILE).is_file()],
+    }
+    return [StaleFile(kind, path, tree_size(path)) for kind, paths in old.items() for path in paths]
 
 
 def remove_stale_files(
-    results: Path, note: Callable[[str], None], delete: Callable[[Path], None] = _delete
+    results: Path, note: Callable[[str], None], delete: Callable[[Path], None] = delete_path
 ) -> list[StaleFile]:
     """Remove them while nobody makes or reads any; returns those that were removed."""
     with hold_artifacts("the removal of old graphs", note):
         files = find_stale_files(results)
         for file in files:
-            with translate_os_errors(
-                file.path, "cannot be removed", "whoever owns it can remove it"
-            ):
+            hint = "whoever owns it can remove it"
+            with translate_os_errors(file.path, "cannot be removed", hint):
                 delete(file.path)
     return [replace(file, removed=True) for file in files]
 
 
-def _old_graphs(folder: Path) -> Iterator[Path]:
-    is_current = _current(GRAPHS)
-    for path in _entries(folder):
-        if path.is_dir() and _GRAPH.fullmatch(path.name) and not is_current(path.name):
-            yield path
-
-
-def _old_references(folder: Path) -> Iterator[Path]:
-    is_current = _current(REFERENCES)
-    for path in _entries(folder):
-        named = _REFERENCE.fullmatch(path.name)
-        if path.is_file() and named and not is_current(named[1]):
-            yield path
-
-
-def _old_counts(folder: Path) -> Iterator[Path]:
-    is_current = _current(COUNTS)
-    for path in _entries(folder):
-        named = _COUNTS.fullmatch(path.name)
-        if path.is_file() and named and not is_current(named[1]):
-            yield path
-
-
-def _preparations(folder: Path) -> Iterator[Path]:
-    return (path for path in _entries(folder) if (path / RUN_FILE).is_file())
-
-
-def _current(producer: Producer) -> Callable[[str], bool]:
-    """A test for names that the present code gives, whichever launcher launches its jobs."""
+def _old(folder: Path, pattern: re.Pattern[str], producer: Producer) -> Iterator[Path]:
+    """Artifacts, folders of graphs or files, whose names no launcher gives any more."""
     kinds = {launcher.needs_images for launcher in LAUNCHERS.values()}
     makers = [versions_of(producer, in_images=in_images) for in_images in kinds]
-    return lambda name: any(is_made_by(name, versions) for versions in makers)
+    for path in _entries(folder):
+        named = pattern.fullmatch(path.name)
+        is_artifact = path.is_dir() if producer == GRAPHS else path.is_file()
+        if named and is_artifact and not any(is_made_by(named[1], maker) for maker in makers):
+            yield path
 
 
 def _entries(folder: Path) -> list[Path]:

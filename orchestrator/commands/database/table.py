@@ -7,35 +7,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.database.maintain import KeptBisections, MaintenanceReport
+from orchestrator.commands.database.maintain import MaintenanceReport
 from orchestrator.commands.database.rebuild import Rebuilt
 from orchestrator.commands.database.retention import StaleFile
-from orchestrator.commands.exchange.merge_words import merged_data, print_merged
+from orchestrator.commands.exchange.merge import merged_data, print_merged
 from orchestrator.screen.lines import print_data, print_json, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.store.health.copies import Vacuumed
 from orchestrator.store.health.fix import Validation
 from orchestrator.store.health.snapshots import Restored, Snapshot
-from orchestrator.store.health.validate import Finding
-from orchestrator.store.records.compact import Compaction
 from orchestrator.system.text import format_size, plural
 
 _SIZE = Field("size", essential=True, right=True)
-_RUN_COLUMNS: tuple[str | Field, ...] = (
-    *wrapping("run"),
-    "started",
-    "verdicts",
-    replace(_SIZE, heading="on disk"),
-)
-_SNAPSHOT_COLUMNS: tuple[str | Field, ...] = (
-    *wrapping("snapshot"),
-    "taken",
-    "runs",
-    "results",
-    _SIZE,
-    "commit",
-)
-_FINDING_COLUMNS: tuple[str | Field, ...] = (
+_ON_DISK = replace(_SIZE, heading="on disk")
+_Columns = tuple[str | Field, ...]
+_RUN_COLUMNS: _Columns = (*wrapping("run"), "started", "verdicts", _ON_DISK)
+_SNAPSHOT_COLUMNS: _Columns = (*wrapping("snapshot"), "taken", "runs", "results", _SIZE, "commit")
+_FINDING_COLUMNS: _Columns = (
     *wrapping("check"),
     "severity",
     *wrapping("source"),
@@ -48,7 +35,6 @@ _EXAMPLES = 2
 
 
 def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: bool) -> None:
-    """Every file with its size, then the sum."""
     if as_json:
         print_json(files)
         return
@@ -59,29 +45,32 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
     print_lines((*wrapping("path"), "kind", _SIZE), rows)
     print_line()
     size = format_size(sum(file.size_bytes for file in files))
-    deed = (
-        "removed" if removed else "to remove: `orchestrator run --prepare-only --prune --yes` does"
-    )
-    print_line(f"{len(files)}, together {size}, {deed}")
+    remedy = "to remove: `orchestrator run --prepare-only --prune --yes` does"
+    print_line(f"{len(files)}, together {size}, {'removed' if removed else remedy}")
 
 
 def print_maintained(report: MaintenanceReport, *, as_json: bool) -> None:
-    """The runs that were or would be deleted, compacted or left, and the database's size."""
     if as_json:
         print_data(json.dumps(asdict(report), indent=2, default=str))
         return
     if report.runs:
         _print_runs(report)
     for run in report.compact:
-        print_line(f"{run.run_id}: {_format_compaction(run.compaction)}")
+        before, after = run.compaction.bytes_before, run.compaction.bytes_after
+        result = "would become one" if after is None else f"are now {format_size(after)}"
+        files = f"{run.compaction.files} record files of {format_size(before)}"
+        print_line(f"{run.run_id}: {files} {result}")
     for left in report.left:
         print_line(f"{left.run_id}: left alone: {left.reason}")
-    if report.bisections:
-        print_line(_format_bisections(report.bisections))
-    if report.tidied is None:
+    if kept := report.bisections:
+        runs = f"{kept.runs} {plural(kept.runs, 'run')} of `regress --bisect`"
+        print_line(f"bisections: {runs}, {format_size(kept.size_bytes)}")
+    if (sizes := report.tidied) is None:
         print_line("nothing was changed: a dry run")
     else:
-        print_line(_format_sizes(report.tidied))
+        rewritten = ", written anew" if sizes.rewritten else ""
+        size = format_size(sizes.bytes_after)
+        print_line(f"database: {format_size(sizes.bytes_before)} before, now {size}{rewritten}")
 
 
 def _print_runs(report: MaintenanceReport) -> None:
@@ -102,39 +91,17 @@ def _print_runs(report: MaintenanceReport) -> None:
     print_line(f"{runs} dropped" if report.dropped else f"{runs} to drop; `--yes` does it")
 
 
-def _format_bisections(kept: KeptBisections) -> str:
-    return (
-        f"bisections: {kept.runs} {plural(kept.runs, 'run')} of `regress --bisect`,"
-        f" {format_size(kept.size_bytes)}"
-    )
-
-
-def _format_compaction(compaction: Compaction) -> str:
-    before = f"{compaction.files} record files of {format_size(compaction.bytes_before)}"
-    if compaction.bytes_after is None:
-        return f"{before} would become one"
-    return f"{before} are now {format_size(compaction.bytes_after)}"
-
-
-def _format_sizes(sizes: Vacuumed) -> str:
-    rewritten = ", written anew" if sizes.rewritten else ""
-    before, after = format_size(sizes.bytes_before), format_size(sizes.bytes_after)
-    return f"database: {before} before, now {after}{rewritten}"
-
-
 def print_snapshot(snapshot: Snapshot, *, as_json: bool) -> None:
-    """A new snapshot, and the way back to it."""
     if as_json:
         print_json(_snapshot_data(snapshot))
         return
-    count = _rows(snapshot, "benchmark_results")
+    results = snapshot.manifest.rows.get("benchmark_results", 0)
     size = format_size(snapshot.manifest.size_bytes)
-    print_line(f"snapshot {snapshot.folder.name}: {count} results, {size}")
+    print_line(f"snapshot {snapshot.folder.name}: {results} results, {size}")
     print_line(f"database: {snapshot.database}")
 
 
 def print_snapshots(snapshots: Sequence[Snapshot], *, as_json: bool) -> None:
-    """All snapshots, the newest first."""
     if as_json:
         print_json([_snapshot_data(snapshot) for snapshot in snapshots])
     elif snapshots:
@@ -144,7 +111,6 @@ def print_snapshots(snapshots: Sequence[Snapshot], *, as_json: bool) -> None:
 
 
 def print_restored(report: Restored, database: Path, *, as_json: bool) -> None:
-    """The snapshot that is the database now, and a place for what it was."""
     if as_json:
         kept = report.kept and _snapshot_data(report.kept)
         data = {"database": database, "snapshot": _snapshot_data(report.snapshot)}
@@ -158,7 +124,6 @@ def print_restored(report: Restored, database: Path, *, as_json: bool) -> None:
 
 
 def print_rebuilt(rebuilt: Rebuilt, database: Path, *, as_json: bool) -> None:
-    """The records that the new database holds, and a place for what it lacks of the former one."""
     lost, aside = rebuilt.takeover.lost, rebuilt.takeover.aside
     if as_json:
         print_json({**merged_data(rebuilt.merged, database), "lost": lost, "aside": aside})
@@ -174,8 +139,7 @@ def _snapshot_row(snapshot: Snapshot) -> list[object]:
     return [
         snapshot.folder.name,
         f"{manifest.taken_at:%Y-%m-%d %H:%M}",
-        _rows(snapshot, "benchmark_runs"),
-        _rows(snapshot, "benchmark_results"),
+        *(manifest.rows.get(table, 0) for table in ("benchmark_runs", "benchmark_results")),
         format_size(manifest.size_bytes),
         manifest.git_commit[:_COMMIT_DIGITS] if manifest.git_commit else None,
     ]
@@ -185,34 +149,29 @@ def _snapshot_data(snapshot: Snapshot) -> dict[str, object]:
     return {**snapshot.manifest.model_dump(), "folder": snapshot.folder}
 
 
-def _rows(snapshot: Snapshot, table: str) -> int:
-    return snapshot.manifest.rows.get(table, 0)
-
-
 def print_validation(report: Validation, database: Path, *, as_json: bool) -> None:
-    """Every finding with some of its rows, the repairs, and a summary."""
     if as_json:
         data = {"database": database, "clean": not report.errors, "findings": report.findings}
         rest = {"mended": report.mended, "quarantined": report.quarantined}
         print_json({**data, **rest, "backup": report.backup})
         return
     if report.findings:
-        print_lines(_FINDING_COLUMNS, [_finding_row(finding) for finding in report.findings])
+        rows = [
+            (finding.check, finding.severity, finding.source, finding.rows, finding.remedy)
+            for finding in report.findings
+        ]
+        print_lines(_FINDING_COLUMNS, rows)
         print_line()
     for finding in report.findings:
         for example in finding.examples[:_EXAMPLES]:
             print_line(f"{finding.check}: {example}")
-    for check, rows in report.mended.items():
-        print_line(f"mended: {_count_rows(rows)}, {check}")
+    for check, count in report.mended.items():
+        print_line(f"mended: {_count_rows(count)}, {check}")
     if report.quarantined:
         print_line(f"put into quarantine: {_count_rows(report.quarantined)}")
     if report.backup:
         print_line(f"as it was before: {report.backup}")
     print_line(f"{database}: {_summary(report)}")
-
-
-def _finding_row(finding: Finding) -> tuple[object, ...]:
-    return (finding.check, finding.severity, finding.source, finding.rows, finding.remedy)
 
 
 def _count_rows(count: int) -> str:

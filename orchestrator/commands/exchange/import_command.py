@@ -1,8 +1,9 @@
-"""`import`: results of other benchmarks."""
+"""`import`: results of other benchmarks; what became of the files and of their records."""
 
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_args
@@ -12,15 +13,31 @@ import typer
 from analysis.results.table import Field, wrapping
 from orchestrator.commands.options.common import DatabaseChoice, command_line
 from orchestrator.commands.program.command import Command
-from orchestrator.exchange.imports.importing import ImportReport
-from orchestrator.exchange.imports.outcome import FileOutcome, OutcomeKind
-from orchestrator.exchange.imports.removal import Removal
+from orchestrator.exchange.bundles.check import has_manifest
+from orchestrator.exchange.bundles.foreign import is_database
+from orchestrator.exchange.imports.document import files_in
+from orchestrator.exchange.imports.entry import Format
+from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.formats.mapping import MappedFormat
+from orchestrator.exchange.imports.importing import (
+    ImportReport,
+    Removal,
+    import_files,
+    preview_import,
+    remove_sources,
+)
+from orchestrator.exchange.imports.outcome import FileOutcome, OutcomeKind, read_files
+from orchestrator.running.run_file import RUN_FILE
 from orchestrator.screen.lines import print_data, print_line
 from orchestrator.screen.tables import print_lines
+from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.options import Json, seconds_parser
 from orchestrator.system.text import plural
+from runner.contract.errors import NothingToDo, UsageError
 
-_COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
+_COUNTS = ("records", "simulated", "failed")
+_COUNTED = ("format", *_COUNTS)
+"""Columns of files that are shown where a file has a value."""
 _SHOWN = 20
 _KINDS: dict[OutcomeKind, str] = {
     "records": "with records",
@@ -28,6 +45,112 @@ _KINDS: dict[OutcomeKind, str] = {
     "no measurement": "without a measurement",
     "not recognised": "not recognised",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportCommand(DatabaseChoice, Command):
+    """Import what other benchmarks measured. Importing twice adds nothing."""
+
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATHS…", help="Files, or folders of them.")
+    ]
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
+    ] = False
+    remove_source: Annotated[
+        bool,
+        typer.Option("--remove-source", help="Delete files whose every record the database holds."),
+    ] = False
+    older_than_s: Annotated[
+        float | None,
+        typer.Option(
+            "--older-than",
+            metavar="TIME",
+            help="Of those, delete what is older, e.g. 30d.",
+            parser=seconds_parser,
+        ),
+    ] = None
+    json: Json = False
+
+    def execute(self) -> int:
+        if self.older_than_s is not None and not self.remove_source:
+            raise typer.BadParameter(
+                "says which files to delete, so it needs --remove-source", param_hint="--older-than"
+            )
+        done = import_results(self)
+        print_import(
+            done.outcomes, done.report, done.removals, self.database_file, as_json=self.json
+        )
+        if done.report.merged is not None:
+            done.report.merged.require_complete()
+        return int(done.has_refused)
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """Outcomes of the files, and the effect on the database."""
+
+    outcomes: tuple[FileOutcome, ...]
+    report: ImportReport
+    removals: Iterable[Removal]
+    """Each source is deleted when its removal is asked for."""
+    has_refused: bool
+    """True if a named file was refused, or every file; folders may hold other files too."""
+
+
+def import_results(request: ImportCommand) -> ImportResult:
+    _require_foreign(request.paths)
+    formats: Sequence[Format] = FORMATS
+    if request.mapping is not None:
+        formats = (MappedFormat.load(request.mapping),)
+    files = files_in(request.paths, without=[] if request.mapping is None else [request.mapping])
+    if not files:
+        raise NothingToDo(
+            f"{', '.join(map(str, request.paths))}: there is no file to import",
+            hint="name files, or folders of them; hidden ones are left out",
+        )
+    outcomes, database = read_files(files, formats, request.paths), request.database_file
+    if request.dry_run:
+        report = preview_import(outcomes, database)
+    else:
+        report = import_files(outcomes, request.results, database, command_line())
+    removals: Iterable[Removal] = ()
+    if request.remove_source:
+        removals = remove_sources(
+            outcomes,
+            None if request.dry_run else database,
+            roots=request.paths,
+            formats=formats,
+            older_than_s=request.older_than_s,
+        )
+    refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
+    has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)
+    return ImportResult(outcomes, report, removals, has_refused)
+
+
+def _require_foreign(paths: Iterable[Path]) -> None:
+    """Refuse what AccelMatrix itself wrote, which `merge` takes with all that is known of it."""
+    for path in paths:
+        if kind := _own_kind(path):
+            raise UsageError(
+                f"{path}: {kind}, and `import` reads what other benchmarks wrote",
+                hint=f"`{shlex.join(['orchestrator', 'merge', str(path)])}`",
+            )
+
+
+def _own_kind(path: Path) -> str | None:
+    if path.is_dir():
+        runs = any((path / RUN_FILE).exists() for path in (path, *path.glob("[!.]*")))
+        return "results of AccelMatrix" if runs or (path / DATABASE_NAME).exists() else None
+    if is_database(path):
+        return "a DuckDB database"
+    if path.is_file() and has_manifest(path):
+        return "a bundle of AccelMatrix"
+    return "a Parquet file" if path.suffix == ".parquet" and path.is_file() else None
 
 
 def print_import(
@@ -38,34 +161,40 @@ def print_import(
     *,
     as_json: bool,
 ) -> None:
-    """Print every file with its outcome, and what the database took, or would take in a dry run.
-
-    Files are deleted while `removals` is iterated, so each deletion is printed as it happens.
-    """
+    """Print every file with its outcome; files are deleted while `removals` is iterated."""
     if as_json:
         print_data(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return
-    _print_files([_line(outcome) for outcome in outcomes])
+    _print_files(outcomes)
     print_line()
     distinct = [outcome for outcome in outcomes if outcome.kind != "same content"]
-    _print_some("left out", list(_faults(distinct)))
-    _print_some("without a value", list(_empty(distinct)))
+    faults = [f"{file.path}: {fault}" for file in distinct for fault in file.reading.faults]
+    empty = [f"{file.path}: {location}" for file in distinct for location in file.reading.empty]
+    _print_some("left out", faults)
+    _print_some("without a value", empty)
     dry = report.merged is None
     for removal in removals:
-        print_line(_printable(_format_removal(removal, dry=dry)))
-    print_line(_format_files(outcomes))
+        deed = "would be deleted" if dry else "deleted"
+        result = f"{deed}: {removal.path}"
+        if removal.kept is not None:
+            result = f"kept: {removal.path}: {removal.kept}"
+        print_line(_printable(result))
+    kinds = Counter(outcome.kind for outcome in outcomes)
+    counts = [f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind]]
+    print_line(f"{len(outcomes)} {plural(len(outcomes), 'file')}: {', '.join(counts)}")
     print_line(_format_records(outcomes, report))
     print_line("nothing was written: a dry run" if dry else f"database: {database}")
 
 
-def _print_files(lines: Sequence[Sequence[object]]) -> None:
+def _print_files(outcomes: Sequence[FileOutcome]) -> None:
     """A row for each file; counts that no file has are no column."""
-    first, *counted, last = range(len(_COLUMNS))
-    filled = [index for index in counted if any(line[index] is not None for line in lines)]
-    counts = [_COLUMNS[index] for index in filled]
+    rows = [
+        {name: _printable(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+        for row in map(_row, outcomes)
+    ]
+    counts = [name for name in _COUNTED if any(row[name] is not None for row in rows)]
     heads: list[str | Field] = [*wrapping("file"), *counts, *wrapping("outcome")]
-    shown = (first, *filled, last)
-    print_lines(heads, [[line[index] for index in shown] for line in lines])
+    print_lines(heads, [[row[name] for name in ("file", *counts, "outcome")] for row in rows])
 
 
 def _printable(text: str) -> str:
@@ -80,28 +209,6 @@ def _print_some(heading: str, lines: Sequence[str]) -> None:
         print_line(f"{heading}: {_printable(line)}")
     if len(lines) > _SHOWN:
         print_line(f"{heading}: and {len(lines) - _SHOWN} more; --json has them all")
-
-
-def _faults(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
-    for outcome in outcomes:
-        yield from (f"{outcome.path}: {fault}" for fault in outcome.reading.faults)
-
-
-def _empty(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
-    for outcome in outcomes:
-        yield from (f"{outcome.path}: {location}" for location in outcome.reading.empty)
-
-
-def _format_removal(removal: Removal, *, dry: bool) -> str:
-    if removal.kept is not None:
-        return f"kept: {removal.path}: {removal.kept}"
-    return f"{'would be deleted' if dry else 'deleted'}: {removal.path}"
-
-
-def _format_files(outcomes: Sequence[FileOutcome]) -> str:
-    kinds = Counter(outcome.kind for outcome in outcomes)
-    counts = [f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind]]
-    return f"{len(outcomes)} {plural(len(outcomes), 'file')}: {', '.join(counts)}"
 
 
 def _format_records(outcomes: Sequence[FileOutcome], report: ImportReport) -> str:
@@ -137,14 +244,10 @@ def _counts(outcomes: Sequence[FileOutcome]) -> Counter[str]:
     )
 
 
-def _row(outcome: FileOutcome) -> tuple[object, ...]:
+def _row(outcome: FileOutcome) -> dict[str, object]:
     counts = _counts([outcome]) if outcome.kind == "records" else {}
-    shown = (counts.get(name) for name in ("records", "simulated", "failed"))
-    return (str(outcome.path), outcome.format, *shown, outcome.summary)
-
-
-def _line(outcome: FileOutcome) -> tuple[object, ...]:
-    return tuple(_printable(cell) if isinstance(cell, str) else cell for cell in _row(outcome))
+    row = {"file": str(outcome.path), "format": outcome.format}
+    return {**row, **{name: counts.get(name) for name in _COUNTS}, "outcome": outcome.summary}
 
 
 def _data(
@@ -178,7 +281,7 @@ def _removal_data(removal: Removal, *, dry: bool) -> dict[str, object]:
 def _file_data(outcome: FileOutcome, report: ImportReport) -> dict[str, object]:
     change = report.changes.get(outcome.run_id) if outcome.kind == "records" else None
     return {
-        **dict(zip(_COLUMNS, _row(outcome), strict=True)),
+        **_row(outcome),
         "kind": outcome.kind,
         "source": outcome.source,
         "sha256": outcome.sha256 or None,
@@ -188,58 +291,3 @@ def _file_data(outcome: FileOutcome, report: ImportReport) -> dict[str, object]:
         "faults": list(outcome.reading.faults),
         "empty": list(outcome.reading.empty),
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportCommand(DatabaseChoice, Command):
-    """Import what other benchmarks measured. Importing twice adds nothing."""
-
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATHS…", help="Files, or folders of them.")
-    ]
-    mapping: Annotated[
-        Path | None,
-        typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
-    ] = None
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
-    ] = False
-    remove_source: Annotated[
-        bool,
-        typer.Option("--remove-source", help="Delete files whose every record the database holds."),
-    ] = False
-    older_than_s: Annotated[
-        float | None,
-        typer.Option(
-            "--older-than",
-            metavar="TIME",
-            help="Of those, delete what is older, e.g. 30d.",
-            parser=seconds_parser,
-        ),
-    ] = None
-    json: Json = False
-
-    def execute(self) -> int:
-        """Import the files."""
-        from orchestrator.commands.exchange.imports import ImportRequest, import_results
-
-        if self.older_than_s is not None and not self.remove_source:
-            raise typer.BadParameter(
-                "says which files to delete, so it needs --remove-source", param_hint="--older-than"
-            )
-        path = self.database_file
-        request = ImportRequest(
-            self.paths,
-            self.results,
-            path,
-            command_line(),
-            self.mapping,
-            self.dry_run,
-            self.remove_source,
-            self.older_than_s,
-        )
-        done = import_results(request)
-        print_import(done.outcomes, done.report, done.removals, path, as_json=self.json)
-        if done.report.merged is not None:
-            done.report.merged.require_complete()
-        return int(done.has_refused)

@@ -1,19 +1,21 @@
-"""Merge of run folders, records, bundles and databases of others into a database."""
+"""`merge`: run folders, records, bundles and databases of others into the database."""
 
 import os
-from collections.abc import Iterable, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from orchestrator.exchange.bundles import (
-    Bundle,
-    is_bundle,
-    is_database,
-    merge_bundle,
-    open_bundle,
-    open_database,
-)
-from orchestrator.exchange.imports.packed import read_runs
+import typer
+
+from orchestrator.commands.options.common import DatabaseChoice, ScratchOption
+from orchestrator.commands.program.command import Command
+from orchestrator.exchange.bundles.check import Bundle, is_bundle, merge_bundle, open_bundle
+from orchestrator.exchange.bundles.foreign import is_database, open_database
+from orchestrator.exchange.imports.record import read_runs
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER
 from orchestrator.running.artifacts.references import REFERENCES_FOLDER
 from orchestrator.running.artifacts.work_counts import COUNTS_FOLDER
@@ -31,6 +33,7 @@ from orchestrator.running.run_file import (
     read_run_file,
     run_folders,
 )
+from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query.runs import undescribed_runs
@@ -39,15 +42,37 @@ from orchestrator.store.records.kept import kept_files, kept_folder
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
-from orchestrator.system.files import IMPORTS_FOLDER
+from orchestrator.system.files import IMPORTS_FOLDER, database_option
+from orchestrator.system.options import Json
+from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.plain_files import STREAM_BYTES
+from runner.contract.files import STREAM_BYTES
 
 _ARTIFACTS = {
     *(GRAPHS_FOLDER, REFERENCES_FOLDER, COUNTS_FOLDER),
     *(PREPARATIONS_FOLDER, BISECTIONS_FOLDER),
 }
 """Folders beside the runs, to which jobs write no records of theirs."""
+_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeCommand(DatabaseChoice, Command):
+    """Merge records into the database. Merging twice changes nothing."""
+
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
+        ),
+    ]
+    scratch: ScratchOption = False
+    json: Json = False
+
+    def execute(self) -> None:
+        report = merge_paths(self.paths, self.database_file, scratch=self.scratch)
+        print_merged(report, self.database_file, as_json=self.json)
+        report.require_complete()
 
 
 def merge_paths(
@@ -55,18 +80,14 @@ def merge_paths(
 ) -> MergeReport:
     """Merge run folders, folders of them, bare folders of records, records, bundles and databases.
 
-    What `merge_run` says of damaged records holds in every run folder. All paths, bundles and
-    databases are checked before anything is merged. Only run folders beside the database may
-    replace measurements of ours, or describe a run anew.
-
-    Args:
-        paths: what is merged.
-        database: the database that takes it.
-        scratch: True for a scratch database.
-        untouched: True if nothing may be renamed or written in folders of runs.
+    All paths are checked before anything is merged. Only run folders beside the database may
+    replace measurements of ours. `untouched`: nothing is renamed or written in folders of runs.
     """
     named, total = list(paths), MergeReport()
-    _require(named)
+    for path in named:
+        if not os.path.lexists(path):
+            hint = "name results folders, record files, bundles, or databases; nothing was merged"
+            raise UsageError(f"{path}: no such file or folder", hint=hint)
     with ExitStack() as closing:
         bundles = {
             path: closing.enter_context(opened)
@@ -99,24 +120,8 @@ def _as_bundle(path: Path, database: Path) -> AbstractContextManager[Bundle] | N
     return open_database(path)
 
 
-def _require(paths: Iterable[Path]) -> None:
-    for path in paths:
-        if not os.path.lexists(path):
-            raise UsageError(
-                f"{path}: no such file or folder",
-                hint="name results folders, record files, bundles, or databases;"
-                " nothing was merged",
-            )
-
-
 def merge_results(results: Path, database: Path, store: Store) -> MergeReport:
-    """Merge all that files tell of a database: run folders, imports, and what is kept beside it.
-
-    Args:
-        results: the folder of runs and imports.
-        database: the database that the kept files belong to.
-        store: the one that takes all of them, which holds no record yet.
-    """
+    """Merge all that files tell of a database into an empty store: runs, imports, kept records."""
     total = MergeReport()
     for path in run_folders(results):
         total += _merge_run_folder(path, store, is_beside=True)
@@ -174,10 +179,7 @@ def _described_in(files: Sequence[Path], store: Store) -> list[Run]:
 
 
 def _survey(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The run folders below, and the record files that belong to none of them.
-
-    What jobs left where artifacts are made is no record of anything.
-    """
+    """The run folders below, and the record files of none of them; artifacts hold no records."""
     runs, loose = list[Path](), list[Path]()
     for parent, folders, names in os.walk(folder):
         if RUN_FILE in names:
@@ -185,14 +187,62 @@ def _survey(folder: Path) -> tuple[list[Path], list[Path]]:
             folders.clear()
             continue
         folders[:] = (name for name in folders if not name.startswith("."))
-        if _holds_runs(Path(parent), folders):
+        has_runs = any(os.path.lexists(Path(parent, name, RUN_FILE)) for name in folders)
+        if has_runs or PREPARATIONS_FOLDER in folders:
             folders[:] = (name for name in folders if name not in _ARTIFACTS)
         records = (name for name in names if name.endswith(".parquet"))
         loose += (Path(parent, name) for name in records if not name.startswith("."))
     return sorted(runs), sorted(loose)
 
 
-def _holds_runs(parent: Path, folders: Iterable[str]) -> bool:
-    return any(os.path.lexists(parent / name / RUN_FILE) for name in folders) or any(
-        name == PREPARATIONS_FOLDER for name in folders
-    )
+def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
+    """Print how many records were new, newer or known; as JSON with those left out."""
+    if as_json:
+        print_json(merged_data(report, database))
+        return
+    for line in _merged_lines(report, database):
+        print_line(line)
+    if report.hosts:
+        print_line("next:")
+        option = database_option(database)
+        print_command(shlex.join([own_name(), "query", "latest_results", *option]))
+
+
+def merged_data(report: MergeReport, database: Path) -> dict[str, object]:
+    damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
+    left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
+    return {**_counts(report), **left, "hosts": _by_host(report), "database": database}
+
+
+def _counts(report: MergeReport) -> dict[str, int]:
+    return {
+        "inserted": report.inserted,
+        "replaced": report.replaced,
+        "unchanged": report.unchanged,
+        **({"in quarantine": report.quarantined} if report.quarantined else {}),
+    }
+
+
+def _merged_lines(report: MergeReport, database: Path) -> Iterator[str]:
+    summary = ", ".join(f"{count:,} {word}" for word, count in _counts(report).items())
+    if report.is_empty:
+        yield f"{summary}: nothing was merged into {database}"
+        return
+    yield summary
+    hosts = _by_host(report)
+    if not hosts:
+        yield f"database: {database} had all of them"
+        return
+    names = [
+        f"{count:,} {plural(count, 'record')} from {escape_control_line(name)}"
+        for name, count in hosts.items()
+    ]
+    more = f" and {len(names) - _NAMED} more hosts" if len(names) > _NAMED else ""
+    yield f"{', '.join(names[:_NAMED])}{more} into {database}"
+
+
+def _by_host(report: MergeReport) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for name, count in report.hosts:
+        counts[name] += count
+    return dict(counts.most_common())

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from analysis.results.table import Field, wrapping
-from orchestrator.commands.fleet.status import FleetDiagnosis, HostStatus
+from orchestrator.commands.fleet.hosts import HostDiagnosis, HostStatus
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import CommandGroup, Program
 from orchestrator.fleet.choice import FleetHosts
@@ -20,29 +20,20 @@ from orchestrator.system.options import Json, Wide
 from orchestrator.system.text import format_age
 from runner.contract.cell import Backend
 
-_COLUMNS = (
+_COLUMNS: tuple[str | Field, ...] = (
     Field("host", essential=True),
     Field("state", essential=True),
-    Field("class"),
-    Field("hardware", wraps=True),
-    Field("busy with", wraps=True),
+    "class",
+    *wrapping("hardware", "busy with"),
     Field("lost orders", right=True),
-    Field("labels", wraps=True),
-    Field("last beat"),
-    Field("transport"),
-    Field("version"),
-    Field("python"),
-    Field("images", wraps=True),
+    *wrapping("labels"),
+    *("last beat", "transport", "version", "python"),
+    *wrapping("images"),
 )
 _DIGEST_LETTERS = 12
 
 _HAVE: tuple[str | Field, ...] = ("host", Field("measures", wraps=True, essential=True))
-_LACK: tuple[str | Field, ...] = (
-    "host",
-    *wrapping("backend"),
-    Field("lacks", wraps=True),
-    Field("remedy", wraps=True),
-)
+_LACK: tuple[str | Field, ...] = ("host", *wrapping("backend", "lacks", "remedy"))
 
 
 def print_hosts(
@@ -109,17 +100,17 @@ def _data(status: HostStatus) -> dict[str, object]:
     }
 
 
-def print_diagnosis(diagnosis: FleetDiagnosis, *, as_json: bool) -> None:
-    """Print the backends of each host, what is missing, and the way to it."""
+def print_diagnosis(
+    runs: Mapping[str, Sequence[Backend]], lacks: Sequence[HostDiagnosis], *, as_json: bool
+) -> None:
     if as_json:
-        print_json({"runs": diagnosis.runs, "lacks": [asdict(row) for row in diagnosis.lacks]})
+        print_json({"runs": runs, "lacks": [asdict(row) for row in lacks]})
         return
-    if diagnosis.runs:
-        print_lines(_HAVE, [[host, ", ".join(runs)] for host, runs in diagnosis.runs.items()])
+    if runs:
+        print_lines(_HAVE, [[host, ", ".join(backends)] for host, backends in runs.items()])
         print_line()
-    if diagnosis.lacks:
-        rows = [[row.host, row.backend, row.reason, row.remedy] for row in diagnosis.lacks]
-        print_lines(_LACK, rows)
+    if lacks:
+        print_lines(_LACK, [[row.host, row.backend, row.reason, row.remedy] for row in lacks])
 
 
 _WATCH_S = 5.0
@@ -130,7 +121,6 @@ class ExecuteCommand(Command):
     """Execute a driver's orders, from stdin; ssh, Slurm and Ray start this on a host."""
 
     def execute(self) -> int:
-        """Serve the driver."""
         # Unbuffered: Python aborts at its end while a thread waits with the lock of a buffer.
         from orchestrator.commands.fleet.host_program import serve_driver
 
@@ -153,15 +143,15 @@ class DoctorOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Ask the hosts."""
         from orchestrator.backends.catalogue import known_backend, real_backends
-        from orchestrator.commands.fleet.status import diagnose_fleet
+        from orchestrator.commands.fleet.hosts import diagnose_fleet
         from runner.contract.errors import Unavailable
 
         backends = tuple(map(known_backend, self.backend or ())) or tuple(real_backends())
-        diagnosis = diagnose_fleet(self, backends)
-        print_diagnosis(diagnosis, as_json=self.json)
-        return Unavailable.exit_code if diagnosis.silent else 0
+        runs, lacks = diagnose_fleet(self, backends)
+        print_diagnosis(runs, lacks, as_json=self.json)
+        is_silent = any(row.backend is None for row in lacks)
+        return Unavailable.exit_code if is_silent else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,9 +169,7 @@ class StatusOfFleet(FleetHosts, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Ask the hosts."""
-        from orchestrator.commands.fleet.hosts import open_transports, own_journal
-        from orchestrator.commands.fleet.status import fleet_status
+        from orchestrator.commands.fleet.hosts import fleet_status, open_transports, own_journal
 
         journal = own_journal()
         with open_transports(self, exclusive=False) as transports:

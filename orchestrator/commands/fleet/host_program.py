@@ -1,11 +1,11 @@
 """The program that a transport starts on a host: it answers questions and executes orders."""
 
 import os
+import platform
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import BinaryIO
@@ -14,69 +14,135 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 import runner
-from orchestrator.backends.machine import this_host, this_machine
-from orchestrator.commands.fleet.own_facts import own_class, read_own_facts
-from orchestrator.fleet.messages import Ended, FactsWanted, Known, Order, Refused, Shared
-from orchestrator.fleet.progress import SendingObserver, send_files
+from orchestrator.backends.catalogue import LauncherName, real_backends
+from orchestrator.backends.machine import host_facts, this_host, this_machine
+from orchestrator.backends.probes import ThisHost
+from orchestrator.fleet.host import Hardware, HostFacts, hardware_class
+from orchestrator.fleet.messages import (
+    Ended,
+    FactsWanted,
+    Known,
+    Order,
+    Refused,
+    Shared,
+    error_facts,
+)
 from orchestrator.fleet.shared_artifacts import artifacts_at_hand, content_of, keep_artifact
-from orchestrator.fleet.talk import BEAT_S, SILENCE_S
-from orchestrator.fleet.wire import DriverWatch, Wire
+from orchestrator.fleet.transport import BEAT_S, SILENCE_S
+from orchestrator.fleet.wire import DriverWatch, SendingObserver, Wire, send_files
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings
 from orchestrator.images.source import runner_digest
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.environment import set_variables
-from orchestrator.launchers.registry import make_launcher
+from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.create import require_space
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
-from orchestrator.screen.words.reasons import error_hint, error_text
+from orchestrator.screen.words.reasons import reason_text
+from orchestrator.system.engine import connect_engine
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
 from orchestrator.system.trees import remove_tree
-from runner.contract.cell import Backend, Cell
+from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
+
+_BUS_VENDORS = {"0x1002": "AMD", "0x1022": "AMD", "0x8086": "Intel"}
+_BUS_KINDS = {"GPU": "drm/card*[0-9]/device", "NPU": "accel/accel[0-9]*/device"}
+_BUS_NUMBERS = ("vendor", "device")
+_NVIDIA_NAMES = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+
+
+def read_own_facts(requested: str = "auto", purpose: Purpose = "measure") -> HostFacts:
+    """Look at this host: hardware, backends, images, versions."""
+    launcher = choose_launcher(requested, lambda _: None)
+    rows = diagnose(launchers=[LAUNCHERS[launcher]])
+    missing = [row for row in rows if not row.runs]
+    reached = {row.backend for row in rows}
+    beyond = f"the launcher {launcher} cannot reach its device"
+    unavailable = {
+        **{backend: beyond for backend in real_backends() if backend not in reached},
+        **{row.backend: row.reason for row in missing},
+    }
+    machine = this_machine(purpose)
+    return HostFacts(
+        hostname=socket.gethostname(),
+        hardware=Hardware.model_validate(host_facts()),
+        accelerators=_accelerators(ThisHost()),
+        memory_bytes=machine.memory_bytes,
+        launcher=launcher,
+        unavailable=unavailable
+        | {backend: reason_text(reason) for backend, reason in machine.unavailable.items()},
+        remedies={row.backend: row.remedy for row in missing if row.remedy},
+        images=_images(launcher),
+        version=runner.__version__,
+        python=platform.python_version(),
+        sources=runner_digest(),
+        git_commit=own_commit(),
+    )
+
+
+def _accelerators(host: ThisHost) -> tuple[str, ...]:
+    names = map(str.strip, (host.ask(_NVIDIA_NAMES) or "").splitlines())
+    return tuple(sorted((*filter(None, names), *_bus_accelerators())))
+
+
+def _bus_accelerators() -> Iterator[str]:
+    """The GPUs and neural processors of AMD and Intel, e.g. `AMD GPU 0x740f`."""
+    for kind, pattern in _BUS_KINDS.items():
+        for device in sorted(Path("/sys/class").glob(pattern)):
+            with suppress(OSError):
+                vendor, number = ((device / name).read_text().strip() for name in _BUS_NUMBERS)
+                if vendor in _BUS_VENDORS:
+                    yield f"{_BUS_VENDORS[vendor]} {kind} {number}"
+
+
+def _images(launcher: LauncherName) -> dict[Backend, str]:
+    if not LAUNCHERS[launcher].needs_images:
+        return {}
+    client = connect_engine()
+    try:
+        statuses = LocalImages(client, ImageSettings.from_environment()).list()
+    finally:
+        client.close()
+    return {
+        backend: status.image.digest
+        for status in statuses
+        if status.fresh and status.image is not None
+        for backend in status.backends
+    }
+
 
 _STARTED_BY = "`orchestrator run --fleet` starts this program on hosts and writes to it"
 _LOCK_SUFFIX = ".lock"
-
-
-@dataclass(frozen=True)
-class Waits:
-    """Seconds that the program waits for its driver."""
-
-    silence_s: float = SILENCE_S
-    beat_s: float = BEAT_S
 
 
 def serve_driver(
     stream: BinaryIO,
     out: BinaryIO,
     *,
-    waits: Waits = Waits(),
+    silence_s: float = SILENCE_S,
     end: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
 ) -> int:
     """Answer what the driver asks and execute what it orders, one after the other.
 
-    Returns an exit status: 0 once the driver says no more.
-
-    Args:
-        stream: the driver's frames.
-        out: takes the frames for the driver; nothing else may write there.
-        waits: how long either side may be silent.
-        end: ends this program in an orderly way, called by another thread.
+    Returns an exit status: 0 once the driver says no more. Another thread calls `end` to end this
+    program in an orderly way.
     """
     wire, stop = Wire(out), Event()
-    watch = DriverWatch(stream, waits.silence_s, end)
+    watch = DriverWatch(stream, silence_s, end)
     watch.start(stop)
-    Thread(target=wire.beat, args=(waits.beat_s, stop), daemon=True).start()
+    Thread(target=wire.beat, args=(BEAT_S, stop), daemon=True).start()
     try:
         while (request := _request(watch)) is not None:
             _answer(*request, wire, watch)
     except BenchError as error:
-        wire.send(_refusal(error))
+        wire.send(Refused(**error_facts(error)))
         if isinstance(error, UsageError):
             raise
         return error.exit_code
@@ -104,7 +170,6 @@ def _request(watch: DriverWatch) -> tuple[FactsWanted | Order, bytes] | None:
 
 
 def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: DriverWatch) -> None:
-    """Answer a question, or execute an order."""
     watch.listen()
     if isinstance(message, FactsWanted):
         facts = read_own_facts(message.launcher, message.purpose)
@@ -119,12 +184,22 @@ def _answer(message: FactsWanted | Order, body: bytes, wire: Wire, watch: Driver
     if (niceness := os.nice(0)) > 0:  # Ray's default for what it starts is 15
         observer.note(f"measures with niceness {niceness}, behind other programs")
     launcher = make_launcher(run.launcher, observer.image_step, chosen=run.options.images)
-    _require_hardware(message)
-    _require_digests(message, launcher)
+    own = hardware_class(host_facts(), _accelerators(ThisHost()))
+    if message.hardware not in (None, own):
+        raise Unavailable(
+            f"{message.host} has other hardware than the host of its name that was asked before",
+            hint="name the `node` of a partition whose nodes differ",
+        )
+    for backend, digest in message.digests.items():
+        if (image := launcher.prepare(backend).image_digest) != digest:
+            raise Unavailable(
+                f"{message.host} has another image of backend {backend}: {image}, not {digest}",
+                hint=f"on the host: `orchestrator images pull {backend}`",
+            )
     with order_folder(folder, message.id):
         fault = _execute(message, _as_own(run, folder), launcher, observer, wire)
         watch.disarm()
-    wire.send(Ended() if fault is None else _refusal(fault))
+    wire.send(Ended() if fault is None else Refused(**error_facts(fault)))
 
 
 def _execute(
@@ -133,13 +208,10 @@ def _execute(
     """Measure, and send all that comes of it; returns the error that ended it before its end."""
     folder = orders_folder()
     known = artifacts_at_hand(folder)
-    execution = OrderExecution(
-        RunFolder.create(folder, run, order.id),
-        launcher,
-        observer,
-        RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast),
-        memory_bytes=this_machine().memory_bytes,
-    )
+    options = RunOptions(budget_s=order.budget_s, fail_fast=order.fail_fast)
+    created, memory_bytes = RunFolder.create(folder, run, order.id), this_machine().memory_bytes
+    execution = RunExecution(created, launcher, observer, options, memory_bytes=memory_bytes)
+    execution.decline = observer.decline
     execution.whole_budget_s = order.whole_budget_s
     observer.folder = execution.folder
     try:
@@ -149,31 +221,11 @@ def _execute(
         return error
     finally:
         send_files(execution.folder, wire)
-        _send_artifacts(folder, known, wire)
+        new = artifacts_at_hand(folder) - known  # other hosts need not make them
+        for shared in sorted(new, key=lambda one: (one.folder, one.path)):
+            if content := content_of(folder, shared):
+                wire.send(shared, content)
     return None
-
-
-class OrderExecution(RunExecution):
-    """An order under way: cells that this host turns out not to be able to launch go elsewhere."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        launcher: Launcher,
-        observer: SendingObserver,
-        options: RunOptions,
-        *,
-        memory_bytes: int | None,
-    ) -> None:
-        super().__init__(folder, launcher, observer, options, memory_bytes=memory_bytes)
-        self._declined: set[Backend] = set()
-        self._sending = observer
-
-    def decline(self, cells: Sequence[Cell], error: BenchError) -> None:
-        """Tell the driver which backend this host lacks; another host may have it."""
-        for backend in {cell.backend for cell in cells} - self._declined:
-            self._declined.add(backend)
-            self._sending.declined(backend, error)
 
 
 def _run_file(order: Order, body: bytes) -> RunFile:
@@ -199,43 +251,9 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
         update={
             "hostname": socket.gethostname(),
             "git_commit": own_commit(),
-            "database": None,
             "process_spreads": dict(read_spreads(folder, this_host())),
         }
     )
-
-
-def _require_hardware(order: Order) -> None:
-    """Insist that this host is of the class that was planned for."""
-    own = own_class()
-    if order.hardware not in (None, own):
-        raise Unavailable(
-            f"{order.host} has other hardware than the host of its name that was asked before",
-            hint="name the `node` of a partition whose nodes differ",
-        )
-
-
-def _refusal(error: BenchError) -> Refused:
-    return Refused(reason=error_text(error), hint=error_hint(error), exit_code=error.exit_code)
-
-
-def _require_digests(order: Order, launcher: Launcher) -> None:
-    """Insist that jobs execute in the very images that the driver names."""
-    for backend, digest in order.digests.items():
-        image = launcher.prepare(backend).image_digest
-        if image != digest:
-            raise Unavailable(
-                f"{order.host} has another image of backend {backend}: {image}, not {digest}",
-                hint=f"on the host: `orchestrator images pull {backend}`",
-            )
-
-
-def _send_artifacts(folder: Path, known: set[Shared], wire: Wire) -> None:
-    """Send the graphs and references that this order has made: other hosts need not make them."""
-    new = artifacts_at_hand(folder) - known
-    for shared in sorted(new, key=lambda one: (one.folder, one.path)):
-        if content := content_of(folder, shared):
-            wire.send(shared, content)
 
 
 def orders_folder() -> Path:
@@ -253,7 +271,10 @@ def order_folder(folder: Path, order: str) -> Iterator[None]:
 
     What orders left whose process died is removed first: nobody holds their names.
     """
-    _remove_dead(folder)
+    for path in folder.glob(f"*{_LOCK_SUFFIX}"):
+        with suppress(Timeout, OSError), FileLock(path, timeout=0):
+            remove_tree(folder / path.name.removesuffix(_LOCK_SUFFIX))
+            path.unlink()
     lock = FileLock(folder / f"{order}{_LOCK_SUFFIX}")
     with lock:
         try:
@@ -262,12 +283,3 @@ def order_folder(folder: Path, order: str) -> Iterator[None]:
             remove_tree(folder / order)
             with suppress(OSError):
                 Path(lock.lock_file).unlink()
-
-
-def _remove_dead(folder: Path) -> None:
-    for path in folder.glob(f"*{_LOCK_SUFFIX}"):
-        with suppress(Timeout, OSError), FileLock(path, timeout=0):
-            left = folder / path.name.removesuffix(_LOCK_SUFFIX)
-            if left.is_dir():
-                remove_tree(left)
-            path.unlink()

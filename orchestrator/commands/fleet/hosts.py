@@ -1,21 +1,28 @@
-"""The hosts of a fleet: chosen, found, asked what they are; who cannot measure is left out."""
+"""The hosts of a fleet: chosen, found, asked what they are and do, and what each lacks."""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.choice import FleetHosts
-from orchestrator.fleet.host import HostFacts
+from orchestrator.fleet.host import HostFacts, HostJournal, LostOrder, journal_folder
 from orchestrator.fleet.hosts_file import read_hosts_file
-from orchestrator.fleet.journal import HostJournal, journal_folder
 from orchestrator.fleet.messages import FactsWanted
-from orchestrator.fleet.presence import Ask, FactsAnswer, Presence, Reach, ask_all, ask_facts
-from orchestrator.fleet.transport import HostBusy, Transport
+from orchestrator.fleet.presence import (
+    ASK_LIMIT_S,
+    FactsAnswer,
+    Presence,
+    Reach,
+    ask_all,
+    ask_facts,
+)
+from orchestrator.fleet.transport import FleetHost, HostBusy, Transport
 from orchestrator.fleet.transports.commands import CommandTransport
 from orchestrator.fleet.transports.ray import RayTransport, require_token
 from orchestrator.images.source import runner_digest
@@ -39,9 +46,9 @@ def open_transports(choice: FleetHosts, *, exclusive: bool) -> Iterator[Sequence
 
 
 @contextmanager
-def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
-    """The way to each host that a command chooses; `exclusive`: no other driver may use it."""
-    with open_transports(choice, exclusive=exclusive) as transports:
+def open_fleet(choice: FleetHosts) -> Iterator[Ways]:
+    """The way to each host that a command chooses, which no other driver may use meanwhile."""
+    with open_transports(choice, exclusive=True) as transports:
         reachable = [(host, transport) for transport in transports for host in transport.hosts()]
         ways: dict[str, Transport] = {}
         for host, transport in reachable:
@@ -61,7 +68,6 @@ def open_fleet(choice: FleetHosts, *, exclusive: bool = True) -> Iterator[Ways]:
 
 
 def _of_file(path: Path | None) -> Iterator[Transport]:
-    """The transports of a hosts file."""
     entries = read_hosts_file(path) if path else ()
     kinds: tuple[Literal["ssh", "slurm"], ...] = ("ssh", "slurm")
     for kind in kinds:
@@ -70,7 +76,6 @@ def _of_file(path: Path | None) -> Iterator[Transport]:
 
 
 def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
-    """The cluster that is named."""
     address, token_file = choice.address, choice.token_file
     if address is None and (choice.hosts_file is None or token_file is not None):
         address = os.environ.get("RAY_ADDRESS")
@@ -89,24 +94,12 @@ def _of_ray(choice: FleetHosts, *, exclusive: bool) -> Iterator[Transport]:
 class ReachedFleet:
     """The hosts of a fleet that can be asked, and what they are."""
 
-    hosts: Mapping[str, Reach]
-    """Those that answered and may measure, by name."""
-    busy: Mapping[str, Transport]
-    """Those that another driver has, by name; they come when they are free."""
+    facts: Mapping[str, HostFacts]
+    """The facts about those that answered and may measure, by name."""
     launcher: LauncherName
     """The launcher of all of them: what one measures must be comparable to the other's results."""
-    ask: Ask
-    """Asks one of them again."""
-
-    @property
-    def facts(self) -> dict[str, HostFacts]:
-        """The facts about each host."""
-        return {name: host.facts for name, host in self.hosts.items()}
-
-    @property
-    def presence(self) -> Presence:
-        """The hosts of a run that begins."""
-        return Presence(self.hosts, self.busy, self.ask)
+    presence: Presence
+    """Those, and hosts that another driver has, which come when they are free."""
 
 
 def reach(
@@ -114,14 +107,9 @@ def reach(
 ) -> ReachedFleet:
     """Ask each host what it is; one that does not answer or may not measure is noted and left out.
 
-    A host that another driver has is not asked, for that would disturb what it measures.
-
-    Args:
-        fleet: the way to each host, by its name.
-        options: those of the run.
-        note: takes a line for the user.
-        every: True to wait for each busy host, since its class may be one of its own; else one
-            host that answers is enough to begin.
+    A host that another driver has is not asked, for that would disturb what it measures. `every`
+    waits for each busy host, since its class may be one of its own; else one that answers is enough
+    to begin.
     """
     question = FactsWanted(launcher=options.launcher, purpose=options.purpose)
     answers = _awaited(fleet, question, note, every=every)
@@ -133,7 +121,7 @@ def reach(
         for name, answer in answers.items()
         if isinstance(answer, HostFacts) and answer.launcher != launcher
     ]
-    answers |= _answers(fleet, others, question)
+    answers |= ask_all({name: fleet[name] for name in others}, question=question)
     hosts, errors = dict[str, Reach](), list[BenchError]()
     for name, answer in answers.items():
         if isinstance(answer, HostBusy):
@@ -144,14 +132,15 @@ def reach(
             note(f"{error_text(fault)}; it is left out")
         elif isinstance(answer, HostFacts):
             hosts[name] = Reach(fleet[name], answer)
-    own_journal().keep_facts({name: host.facts for name, host in hosts.items()})
+    known = {name: host.facts for name, host in hosts.items()}
+    own_journal().keep_facts(known)
     if not hosts:
         raise Unavailable(
             f"no host of the fleet answers: {error_text(errors[0])}", hint=error_hint(errors[0])
         )
-    for line in _differing_images(hosts):
+    for line in _differing_images(known):
         note(line)
-    busy = {name for name, answer in answers.items() if isinstance(answer, HostBusy)}
+    busy = {name: fleet[name] for name, one in answers.items() if isinstance(one, HostBusy)}
 
     def ask(transport: Transport, host: str) -> HostFacts:
         facts = ask_facts(transport, host, question=question)
@@ -159,14 +148,14 @@ def reach(
             raise fault
         return facts
 
-    return ReachedFleet(hosts, {name: fleet[name] for name in busy}, launcher, ask)
+    return ReachedFleet(known, launcher, Presence(hosts, busy, ask))
 
 
 def _awaited(
     fleet: Ways, question: FactsWanted, note: Callable[[str], None], *, every: bool
 ) -> dict[str, FactsAnswer]:
     """The answers of all hosts, once enough of those that are busy have become free."""
-    answers = _answers(fleet, list(fleet), question)
+    answers = ask_all(fleet, question=question)
     is_noted = False
     while busy := [name for name, answer in answers.items() if isinstance(answer, HostBusy)]:
         if not every and any(isinstance(answer, HostFacts) for answer in answers.values()):
@@ -174,15 +163,7 @@ def _awaited(
         if not is_noted:
             note(f"waiting for {', '.join(busy)}: {answers[busy[0]]}")
             is_noted = True
-        answers |= _answers(fleet, busy, question)
-    return answers
-
-
-def _answers(fleet: Ways, hosts: Sequence[str], question: FactsWanted) -> dict[str, FactsAnswer]:
-    answers: dict[str, FactsAnswer] = {}
-    for transport in dict.fromkeys(fleet[name] for name in hosts):
-        names = [name for name in hosts if fleet[name] is transport]
-        answers |= ask_all(transport, names, question=question)
+        answers |= ask_all({name: fleet[name] for name in busy}, question=question)
     return answers
 
 
@@ -203,11 +184,11 @@ def _fault(name: str, answer: FactsAnswer) -> BenchError | None:
     return None
 
 
-def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
+def _differing_images(hosts: Mapping[str, HostFacts]) -> Iterator[str]:
     """Yield a line for each backend of which hosts have images of several digests."""
     images: dict[Backend, dict[str, list[str]]] = {}
-    for name, host in hosts.items():
-        for backend, digest in host.facts.images.items():
+    for name, facts in hosts.items():
+        for backend, digest in facts.images.items():
             images.setdefault(backend, {}).setdefault(digest, []).append(name)
     for backend, names in sorted(images.items()):
         if len(names) > 1:
@@ -221,3 +202,105 @@ def _differing_images(hosts: Mapping[str, Reach]) -> Iterator[str]:
 def own_journal() -> HostJournal:
     """The journal of this user's drivers; nothing is kept for a user without a home."""
     return HostJournal(journal_folder(os.environ))
+
+
+HostState = Literal["free", "busy", "dead", "silent"]
+
+
+@dataclass(frozen=True)
+class HostStatus:
+    """A host at one moment."""
+
+    host: FleetHost
+    state: HostState
+    """`silent` hosts are there for the transport, and did not answer our question."""
+    busy_with: str | None = None
+    work: str | None = None
+    """The run and unit that a driver of this user's has there; None if nobody knows."""
+    lost: tuple[LostOrder, ...] = ()
+    """Orders of this user's that it lost, the oldest first."""
+    beat_s: float | None = None
+    """Seconds since 1970 at which it was last known to be alive, by its own answer."""
+    facts: HostFacts | None = None
+    """Those that it told, a busy host earlier: asking it would disturb what it measures."""
+    problem: str | None = None
+    hint: str | None = None
+
+
+def fleet_status(
+    transports: Sequence[Transport], choice: FleetHosts, journal: HostJournal
+) -> Sequence[HostStatus]:
+    """Every host that is chosen: free ones are asked, busy and dead ones are left alone."""
+    statuses: list[HostStatus] = []
+    for transport in transports:
+        hosts = transport.hosts()
+        busy = {host.name: held for host in hosts if (held := journal.of(host.name).holder)}
+        if isinstance(transport, RayTransport):
+            busy |= transport.holders()
+            dead = transport.lost_hosts()
+            statuses += [HostStatus(host, "dead", problem="died") for host in dead]
+        statuses += host_states(transport, hosts, busy)
+    chosen = choice.chosen_hosts([status.host.name for status in statuses])
+    journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
+    return [_completed(one, journal) for one in statuses if one.host.name in chosen]
+
+
+def _completed(status: HostStatus, journal: HostJournal) -> HostStatus:
+    """The status with what the journal knows: of a busy host, what it answered last."""
+    entry = journal.of(status.host.name)
+    if status.facts is not None:
+        return replace(status, lost=entry.lost)
+    is_ours = status.busy_with is not None and entry.holder is not None
+    known = replace(status, lost=entry.lost, facts=entry.facts, beat_s=entry.asked_s)
+    return replace(known, work=entry.work) if is_ours else known
+
+
+def host_states(
+    transport: Transport,
+    hosts: Sequence[FleetHost],
+    holders: Mapping[str, str],
+    limit_s: float = ASK_LIMIT_S,
+) -> list[HostStatus]:
+    """The state of each of these hosts; `holders` has the driver at work on each busy one."""
+    free = {host.name: transport for host in hosts if host.name not in holders}
+    answers = ask_all(free, limit_s)
+    statuses = []
+    for host in hosts:
+        answer = answers.get(host.name)
+        if answer is None:
+            statuses.append(HostStatus(host, "busy", busy_with=holders[host.name]))
+        elif isinstance(answer, HostFacts):
+            statuses.append(HostStatus(host, "free", beat_s=time.time(), facts=answer))
+        else:
+            problem, hint = error_text(answer), error_hint(answer)
+            statuses.append(HostStatus(host, "silent", problem=problem, hint=hint))
+    return statuses
+
+
+@dataclass(frozen=True)
+class HostDiagnosis:
+    """One backend on one host, or a host that does not answer."""
+
+    host: str
+    backend: Backend | None
+    reason: str
+    remedy: str | None
+
+
+def diagnose_fleet(
+    choice: FleetHosts, backends: Sequence[Backend]
+) -> tuple[Mapping[str, Sequence[Backend]], Sequence[HostDiagnosis]]:
+    """Ask each host what it is: which of these backends it can measure, and what it lacks."""
+    runs, lacks = dict[str, Sequence[Backend]](), list[HostDiagnosis]()
+    with open_fleet(choice) as fleet:
+        for name, answer in ask_all(fleet).items():
+            if not isinstance(answer, HostFacts):
+                lacks.append(HostDiagnosis(name, None, error_text(answer), error_hint(answer)))
+                continue
+            runs[name] = [one for one in backends if one not in answer.unavailable]
+            lacks += [
+                HostDiagnosis(name, one, reason, answer.remedies.get(one))
+                for one in backends
+                if (reason := answer.unavailable.get(one))
+            ]
+    return runs, lacks

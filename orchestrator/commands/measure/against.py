@@ -2,19 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from analysis.regress.judgements import THRESHOLD
-from orchestrator.commands.measure.comparison import Against
+from analysis.regress.launches import THRESHOLD
 from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
-from orchestrator.commands.regress.answer import (
-    RegressionAnswer,
-    RegressionRequest,
-    judge_regressions,
-)
+from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import require_side
-from orchestrator.running.interleaved.folders import BothFolders
+from orchestrator.running.interleaved import BothFolders
 from orchestrator.running.observer import Observer
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
 
@@ -23,10 +18,7 @@ _OBSTACLES = (EngineUnavailable.exit_code, ImageError.exit_code, StoreError.exit
 
 @dataclass(frozen=True)
 class ComparedRun(RunResult):
-    """A run that has ended, with the verdicts on it."""
-
-    verdicts: RegressionAnswer | None = None
-    """Those against the baseline; None where nothing could be judged."""
+    """A run that has ended, with the verdicts on it; None where nothing could be judged."""
 
     @property
     def exit_code(self) -> int:
@@ -44,27 +36,28 @@ class ComparedRun(RunResult):
 
 
 def run_against(
-    request: PlanRequest, baseline: str, against: Against, observer: Observer
+    request: PlanRequest,
+    baseline: str,
+    observer: Observer,
+    *,
+    interleave: bool = False,
+    threshold: float | None = None,
 ) -> ComparedRun:
     """Measure a matrix and judge it by a baseline.
 
-    Args:
-        request: the matrix and the options of its run.
-        baseline: `last`, a run's id, a snapshot's name or another matrix file; where launches do
-            not take turns, whatever `regress` takes.
-        against: how both are compared.
-        observer: is told of the progress.
+    The baseline is `last`, a run's id, a snapshot's name or another matrix file; where launches do
+    not take turns, whatever `regress` takes.
     """
-    if against.interleave:
-        threshold = against.threshold or INTERLEAVED_THRESHOLD
-        folders, outcome = run_interleaved(request, baseline, threshold, observer)
+    if interleave:
+        least = threshold or INTERLEAVED_THRESHOLD
+        folders, outcome = run_interleaved(request, baseline, least, observer)
         report = report_end(folders.run, observer, request.options)
         return judge_pairs(RunResult(report, outcome, folders), folders, observer)
     selected = SelectionRequest(request.database, results=request.results)
     require_side(selected, baseline)
     result = run_matrix(request, observer)
     question = RegressionRequest(
-        *(selected, baseline, result.report.run_id), threshold=against.threshold or THRESHOLD
+        *(selected, baseline, result.report.run_id), threshold=threshold or THRESHOLD
     )
     return _judged(result, question, observer)
 

@@ -1,29 +1,30 @@
 """Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
 
+from analysis.results.table import Field
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.measure.run import begin_run, execute_run
-from orchestrator.commands.measure.verify.answer import verify_matrix
+from orchestrator.commands.measure.run import begin_run
+from orchestrator.commands.measure.verify import verify_matrix
 from orchestrator.launchers.diagnosis import diagnose
 from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
 from orchestrator.matrix import Matrix
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import plural
 from runner.contract.cell import Cell
-from runner.contract.confidence import shown_share
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
 from runner.contract.record.record import Record
@@ -46,53 +47,40 @@ BUSY = 0.05
 
 
 @dataclass(frozen=True)
-class CalibrateRequest:
-    """A request to calibrate this machine."""
-
-    results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
-    options: RunOptions = field(default_factory=RunOptions)
-    """Launcher and database."""
-    command: str = ""
-    """The command line."""
-
-
-@dataclass(frozen=True)
 class CalibrateResult:
     """The spreads that were found, and the end of the run that found them."""
 
     spreads: Spreads
     path: Path | None
-    """The file that keeps them; None if there are none."""
     outcome: RunOutcome
     other_load: float = 0.0
     """The largest share of the CPUs that others used beside a runtime."""
 
-    @property
-    def was_disturbed(self) -> bool:
-        """True if others may have made processes differ by more than they do alone."""
-        return self.other_load > BUSY
 
-
-def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
+def calibrate(
+    results: Path, options: RunOptions, command: str, observer: Observer
+) -> CalibrateResult:
     """Measure a small model in fresh processes of every runtime, and keep what they differ by."""
     host = this_host()
     if host is None:
         raise Unavailable(
             "this machine does not tell its processor and memory, so nothing can be kept for it"
         )
-    launcher = choose_launcher(request.options.launcher, observer.note)
+    launcher = choose_launcher(options.launcher, observer.note)
     matrix = calibration_matrix(launcher)
-    options = replace(request.options, launcher=launcher, no_verify=True)
-    plan, source = plan_run(
-        PlanRequest(matrix, results=request.results, options=options, command=request.command)
-    )
-    folder = begin_run(plan, source, request.results, options, observer)
-    observer.note(_announcement(plan))
+    options = replace(options, launcher=launcher, no_verify=True)
+    request = PlanRequest(matrix, results=results, options=options, command=command)
+    plan, source = plan_run(request)
+    folder = begin_run(plan, source, results, options, observer)
+    jobs = planned_jobs(plan)
+    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
+    processes = max((job.measure.rounds for job in jobs), default=0)
+    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
+    observer.note(f"calibrating: {processes} processes of {runtimes}, about {minutes} min")
     outcome = execute_run(folder, make_launcher(launcher, observer.image_step), observer, options)
     records = folder.sound_records()
     spreads = spreads_of(folder.cells, records)
-    path = save_spreads(request.results, host, spreads) if spreads else None
+    path = save_spreads(results, host, spreads) if spreads else None
     return CalibrateResult(spreads, path, outcome, other_load_of(records))
 
 
@@ -103,20 +91,11 @@ def calibration_matrix(launcher: LauncherName) -> Matrix:
     """
     diagnoses = diagnose(launchers=[LAUNCHERS[launcher]])
     backends = [row.backend for row in diagnoses if row.runs and not row.simulated]
-    matrix = verify_matrix([CALIBRATED_MODEL], backends, modes=["inference"])
+    matrix = verify_matrix({"model": [CALIBRATED_MODEL], "mode": ["inference"]}, backends)
     return matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
 
 
-def _announcement(plan: Plan) -> str:
-    jobs = planned_jobs(plan)
-    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
-    processes = max((job.measure.rounds for job in jobs), default=0)
-    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
-    return f"calibrating: {processes} processes of {runtimes}, about {minutes} min"
-
-
 def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
-    """The spread of fresh processes, by path and device, from the cells' records."""
     return {
         spread_key(cell, record.hardware_id): spread
         for cell in cells
@@ -131,15 +110,13 @@ def _spread_of(record: Record) -> ProcessSpread | None:
 
     Those that are near in time differ by less.
     """
-    cv, count, effective = (
-        record.latency_between_process_cv,
-        record.rounds,
-        record.effective_rounds,
-    )
+    cv, count = record.latency_between_process_cv, record.rounds
+    effective = record.effective_rounds
     if cv is None or count is None or effective is None:
         return None
     return ProcessSpread(
-        cv=cv / sqrt(shown_share(count, effective)),
+        # The sample's variance has a share of 1 - ρ of the variance of one on average.
+        cv=cv / sqrt(effective * count / (count + (count - 1) * effective)),
         processes=count,
         degrees=record.round_degrees,
         measured_at=record.recorded_at,
@@ -147,6 +124,32 @@ def _spread_of(record: Record) -> ProcessSpread | None:
 
 
 def other_load_of(records: Mapping[str, Record]) -> float:
-    """The largest share of the CPUs that others used beside a cell."""
     loads = (record.noise_other_load or 0.0 for record in records.values())
     return max(loads, default=0.0)
+
+
+def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
+    """Print the spread of each runtime on each device, and where it is kept."""
+    if as_json:
+        print_json(
+            {path: spread.model_dump(mode="json") for path, spread in result.spreads.items()}
+        )
+        return
+    rows = [
+        (*path.split("/"), spread.processes, f"{spread.cv * 100:.1f}")
+        for path, spread in sorted(result.spreads.items())
+    ]
+    if not rows:
+        print_line("No runtime was measured, so nothing is kept.")
+        return
+    differ = Field("differ by %", right=True)
+    print_lines(("backend", "runtime", "hardware_id", "processes", differ), rows)
+    print_line()
+    print_line(
+        f"Records of one process use this for their intervals from now on; {result.path} keeps it."
+    )
+    if result.other_load > BUSY:
+        print_line(
+            f"Others used up to {result.other_load * 100:.0f} % of the CPUs meanwhile, which makes"
+            " processes differ by more: stop what else runs and calibrate again."
+        )

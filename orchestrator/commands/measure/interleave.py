@@ -1,39 +1,156 @@
-"""Interleaved comparisons: a matrix measured in two versions side by side, launch by launch."""
+"""Interleaved comparisons: a matrix measured side by side with the version of a baseline."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from analysis.results.selection import VersionRecord, newest_run_of, version_records
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
-from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
 from orchestrator.commands.measure.plan import PlanReport, plan_run, with_exports
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
-from orchestrator.running.observer import Observer, describe_interruption
+from orchestrator.planning.plan import Plan
+from orchestrator.running.execution import estimates_s, telling_how_to_finish
+from orchestrator.running.interleaved import (
+    BaselineVersion,
+    BothFolders,
+    BothOutcomes,
+    InterleavedExecution,
+    create_both,
+)
+from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from runner.contract.cell import Backend
-from runner.contract.errors import UsageError
-from runner.contract.job import Measure
-
-if TYPE_CHECKING:
-    from orchestrator.running.interleaved.execution import BothOutcomes
-from collections.abc import Iterator
-
+from orchestrator.store.health.snapshots import list_snapshots
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.store import Store
+from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.text import plural
-from runner.contract.errors import NothingToDo
+from runner.contract.cell import Backend
+from runner.contract.errors import ImageError, NothingToDo, UsageError
+from runner.contract.record.ids import model_id
 
-MATRIX_SUFFIXES = (".yaml", ".yml")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,239}")
+_WITHOUT = "`--compare-to` without `--interleave` judges by what is recorded"
+
+
+@dataclass(frozen=True)
+class RecordedBaseline:
+    """The measurements of an earlier version, with which a run shall take turns."""
+
+    label: str
+    records: Mapping[str, VersionRecord]
+    """By cell id: cells of the plan that it measured."""
+
+
+def find_baseline(word: str, database: Path, results: Path, plan: Plan) -> RecordedBaseline:
+    """The measurements of the plan's cells that a word names.
+
+    The word is `last`, which is the newest run that measured one of the cells, a run's id, or the
+    name of a snapshot, which lie beside the runs in `results`.
+    """
+    cells = [entry.cell.id for entry in plan.with_decision("run")]
+    with _opened(word, database, results, cells) as (store, run_id):
+        records = {record.cell_id: record for record in version_records(store, run_id, cells)}
+    label = run_id or word
+    if not records:
+        raise NothingToDo(
+            f"{label} measured none of the {len(cells)} cells",
+            hint="`orchestrator status` lists the runs there are",
+        )
+    return RecordedBaseline(label, records)
+
+
+def version_of(baseline: RecordedBaseline, plan: Plan, weights_seed: int) -> BaselineVersion:
+    """The images and graphs that the baseline's records name.
+
+    A graph counts for the model and the weights that the plan has, and for no others.
+    """
+    records = list(baseline.records.values())
+    images = {record.backend: _image_of(record, baseline.label) for record in records}
+    for record in records:
+        if images[record.backend] != (other := _image_of(record, baseline.label)):
+            two = sorted((images[record.backend].digest, other.digest))
+            raise UsageError(
+                f"{baseline.label} measured {record.backend} in two images: {' and '.join(two)}",
+                hint="name a run that has one of them, or choose cells with --select",
+            )
+    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
+    wanted = {entry.cell.id: models[entry.cell.model] for entry in plan.with_decision("run")}
+    graphs = {
+        record.cell_id: graph
+        for record in records
+        if (wanted[record.cell_id], weights_seed) == (record.model_id, record.weights_seed)
+        and (graph := _graph_of(record))
+    }
+    return BaselineVersion(tuple(images.values()), frozenset(baseline.records), graphs)
+
+
+@contextmanager
+def _opened(
+    word: str, database: Path, results: Path, cells: Sequence[str]
+) -> Iterator[tuple[Store, str | None]]:
+    """The database that a word is about, and the run in it; None for the newest of each cell."""
+    with Store.open_readonly(database) as store:
+        runs = store.runs()
+        if word == "last":
+            newest = newest_run_of(store, cells)
+            if newest is None:
+                raise NothingToDo(
+                    f"no run measured one of the {len(cells)} cells, so there is no last one",
+                    hint="`orchestrator run` without --compare-to makes the first",
+                )
+            yield store, newest
+            return
+        if word in {run.run_id for run in runs}:
+            yield store, word
+            return
+    for snapshot in list_snapshots(results / SNAPSHOTS_FOLDER):
+        if word in (snapshot.folder.name, snapshot.manifest.name):
+            with Store.open_readonly(snapshot.database) as store:
+                yield store, None
+            return
+    resolve_run(word, runs, database)  # which refuses it, and names the nearest
+
+
+def _image_of(record: VersionRecord, label: str) -> Pinned:
+    if record.image is None or record.image_digest is None:
+        raise ImageError(
+            f"{label}: {record.cell_id} was measured by a local process, so its record names no"
+            " image in which its version could be measured again",
+            hint=f"measure a baseline with `--launcher docker`; {_WITHOUT}",
+        )
+    return Pinned(record.backend, record.image, record.image_digest)
+
+
+def _graph_of(record: VersionRecord) -> str | None:
+    try:
+        job = json.loads(record.job or "null")
+    except (ValueError, RecursionError):
+        return None
+    name = job.get("graph") if isinstance(job, dict) else None
+    return name if isinstance(name, str) and _ID.fullmatch(name) else None
+
+
+def left_out(baseline: RecordedBaseline, cells: Iterable[str]) -> str | None:
+    """A line about cells that the baseline did not measure; None without any."""
+    missing = [cell for cell in cells if cell not in baseline.records]
+    if not missing:
+        return None
+    count = len(missing)
+    return (
+        f"{count:,} {plural(count, 'cell')} left out, which {baseline.label} did not measure:"
+        f" {missing[0]}{' and others' if count > 1 else ''}"
+    )
 
 
 def is_matrix(word: str) -> bool:
-    """True if a baseline's name is that of a matrix file."""
-    return word.endswith(MATRIX_SUFFIXES)
+    return word.endswith((".yaml", ".yml"))
 
 
 def matrix_version(path: Path, request: PlanRequest, plan: Plan) -> BaselineVersion:
@@ -75,52 +192,40 @@ _LETTERS = 19
 """Letters of a digest that are shown: `sha256:` and twelve digits."""
 
 
-@dataclass(frozen=True)
-class _PairedPlan:
-    plan: Plan
-    source: RunSource
-    version: BaselineVersion
-
-
 def run_interleaved(
     request: PlanRequest, baseline: str, threshold: float, observer: Observer
-) -> tuple[BothFolders, "BothOutcomes"]:
+) -> tuple[BothFolders, BothOutcomes]:
     """Plan a matrix, and measure each cell in today's version and in that of a baseline.
 
-    Args:
-        request: the matrix and the options of the run.
-        baseline: `last`, a run's id, the name of a snapshot, or another matrix file.
-        threshold: the least relative change that matters.
-        observer: is told of the progress.
+    The baseline is `last`, a run's id, the name of a snapshot, or another matrix file.
     """
-    name = _launcher_name(request.options, baseline, observer)
-    paired = _plan_pairs(request, baseline)
-    launchers = _launchers(name, paired.version.images, request.options.images, observer)
-    for note in paired.plan.notes:
+    _require_fit(request.options, baseline)
+    requested = request.options.launcher if is_matrix(baseline) else "docker"
+    name = choose_launcher(requested, observer.note)
+    plan, source, version = _plan_pairs(request, baseline)
+    launchers = _launchers(name, version.images, request.options.images, observer)
+    for note in plan.notes:
         observer.note(note)
     options = replace(request.options, launcher=name)
-    made_of = (paired.plan, paired.source, request.results, options)
-    folders = create_both(*made_of, paired.version, threshold)
-    observer.note(str(with_exports(paired.plan, request).sums()))
+    folders = create_both(plan, source, request.results, options, version, threshold)
+    observer.note(with_exports(plan, request).sums())
     return folders, _execute(folders, launchers, observer, request.options)
 
 
 def report_pairs(request: PlanRequest, baseline: str) -> PlanReport:
-    """The plan of such a run, of which nothing is measured."""
-    _require_timed(request.options)
-    if not is_matrix(baseline):
-        _require_containers(request.options)
-    return with_exports(_plan_pairs(request, baseline).plan, request)
+    _require_fit(request.options, baseline)
+    plan, *_ = _plan_pairs(request, baseline)
+    return with_exports(plan, request)
 
 
 def resume_interleaved(
     folders: BothFolders, observer: Observer, options: RunOptions
-) -> "BothOutcomes":
+) -> BothOutcomes:
     """Measure what two runs have left whose launches take turns.
 
     A pair that was cut in two is measured anew.
     """
-    from orchestrator.running.interleaved import execution  # noqa: F401 - needs the extra `analysis`
+    import analysis.regress.verdicts  # noqa: F401 - needs the extra `analysis`
 
     version = folders.baseline.run.version
     images = version.images if version else ()
@@ -136,41 +241,27 @@ def _execute(
     launchers: tuple[Launcher, Launcher],
     observer: Observer,
     options: RunOptions,
-) -> "BothOutcomes":
-    from orchestrator.running.interleaved.execution import InterleavedExecution
-
-    left = set(folders.unfinished)
-    entries = (entry for entry in folders.run.run.plan.entries if entry.cell in left)
-    observer.run_started({entry.cell.id: entry.estimate_s for entry in entries})
+) -> BothOutcomes:
+    observer.run_started(estimates_s(folders.run, folders.unfinished()))
     memory_bytes = this_machine().memory_bytes
     execution = InterleavedExecution(
         folders, launchers, observer, options, memory_bytes=memory_bytes
     )
-    try:
+    resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
+    finish, name = f"{resume} finishes it, pair by pair", f"run {folders.run.run.run_id}"
+    with telling_how_to_finish(name, folders.unfinished, finish, observer):
         return execution.run()
-    except KeyboardInterrupt:
-        count = len(folders.unfinished)
-        observer.note(describe_interruption(f"run {folders.run.run.run_id}", count))
-        resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
-        observer.note(f"{resume} finishes it, pair by pair")
-        raise
 
 
-def _launcher_name(options: RunOptions, baseline: str, observer: Observer) -> LauncherName:
-    """The launcher of both versions: recorded ones need images, a matrix takes any."""
-    _require_timed(options)
-    if is_matrix(baseline):
-        return choose_launcher(options.launcher, observer.note)
-    _require_containers(options)
-    return choose_launcher("docker", observer.note)
-
-
-def _require_timed(options: RunOptions) -> None:
+def _require_fit(options: RunOptions, baseline: str) -> None:
+    """Refuse options without times, or without images for a version that records name."""
     if options.purpose == "verify":
         raise UsageError(
             "--interleave compares times, and --verify-only takes none",
             hint="leave one of them out",
         )
+    if not is_matrix(baseline):
+        _require_containers(options)
 
 
 def _require_containers(options: RunOptions) -> None:
@@ -199,16 +290,16 @@ def _launchers(
     return today, earlier
 
 
-def _plan_pairs(request: PlanRequest, baseline: str) -> _PairedPlan:
+def _plan_pairs(request: PlanRequest, baseline: str) -> tuple[Plan, RunSource, BaselineVersion]:
     """The plan of both versions, with notes about its pairs."""
-    from analysis.regress.pairing import looks_from  # needs the extra `analysis`
+    from analysis.regress.verdicts import looks_from  # needs the extra `analysis`
 
     plan, source = plan_run(request)
     version, label, remarks = _baseline(request, baseline, plan)
     looks = {name: looks_from(one.rounds) for name, one in plan.measure.items()}
     paired = _paired(plan, version, looks)
     notes = (*plan.notes, *remarks, _describe(label, version, paired))
-    return _PairedPlan(paired.model_copy(update={"notes": notes}), source, version)
+    return paired.model_copy(update={"notes": notes}), source, version
 
 
 def _baseline(
@@ -236,22 +327,20 @@ def _paired(plan: Plan, version: BaselineVersion, looks: dict[Backend, tuple[int
         )
         for backend, one in plan.measure.items()
     }
+    growth = {name: 2 * now.rounds / plan.measure[name].rounds for name, now in measure.items()}
     entries = tuple(
-        _doubled(entry, plan.measure[entry.cell.backend], measure[entry.cell.backend])
+        replace(
+            entry,
+            estimate_s=growth[entry.cell.backend] * entry.estimate_s,
+            launch_s=2 * entry.launch_s,
+        )
         for entry in plan.entries
         if entry.decision != "run" or entry.cell.id in version.cells
     )
     return plan.model_copy(update={"entries": entries, "measure": measure})
 
 
-def _doubled(entry: PlannedCell, before: Measure, now: Measure) -> PlannedCell:
-    """The cell with the estimate of its launches in both versions."""
-    rounds = now.rounds / before.rounds
-    return replace(entry, estimate_s=2 * rounds * entry.estimate_s, launch_s=2 * entry.launch_s)
-
-
 def _describe(label: str, version: BaselineVersion, plan: Plan) -> str:
-    """The pairs in one line: of what, and how many."""
     images = ", ".join(f"{one.backend} in {one.digest[:_LETTERS]}" for one in version.images)
     content = images or f"its {', '.join(sorted(version.models))}"
     counts = {(one.rounds, one.most_rounds) for one in plan.measure.values()}

@@ -6,25 +6,65 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orchestrator.commands.measure.comparison import Against
 from orchestrator.commands.options.common import DatabaseChoice, DryRun, command_line
-from orchestrator.commands.options.verdict import RequireGrade
+from orchestrator.commands.options.verdict import RequireGrade, share
 from orchestrator.commands.program.command import Command
+from orchestrator.commands.program.completion import complete_side
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.running.options import RunOptions
 from orchestrator.system.options import Force, Json
+from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.fleet.runs import FleetResult
-    from orchestrator.commands.measure.plan import PlanReport
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.measure.run import RunResult
-    from orchestrator.commands.regress.answer import RegressionAnswer
     from orchestrator.running.observer import Observer
 
-    _End = tuple[RunResult, RegressionAnswer | None]
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """The options of a comparison."""
+
+    compare_to: Annotated[
+        str | None,
+        typer.Option(
+            "--compare-to",
+            metavar="last|RUN|SNAPSHOT|MATRIX",
+            help="Judge the run against a baseline, as `regress --baseline` does; with"
+            " --interleave also another matrix, whose models differ.",
+            autocompletion=complete_side,
+        ),
+    ] = None
+    interleave: Annotated[
+        bool,
+        typer.Option(
+            "--interleave",
+            help="Measure the baseline's version again, side by side, in the images that its"
+            " records name.",
+        ),
+    ] = False
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            help="The least change that matters, e.g. 5%.  [default: 5%, interleaved 3%]",
+            parser=share("--threshold"),
+        ),
+    ] = None
+
+    def require_baseline(self) -> None:
+        """Refuse options of a comparison without one."""
+        if self.compare_to is None and (self.interleave or self.threshold is not None):
+            option = "--interleave" if self.interleave else "--threshold"
+            raise UsageError(
+                f"{option}: no baseline is named",
+                hint="`--compare-to last` takes the newest run that measured the same",
+            )
+
 
 _OF_VERDICTS = (".md", ".markdown", ".xml")
 """Ends of the names of files that take verdicts alone, as Markdown or JUnit."""
@@ -60,7 +100,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
 
     def measure(self, request: "PlanRequest") -> int:
         """Run what was requested, or show its plan; returns the exit code."""
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.predict.host_forecast import find_forecast
 
         if self.on_fleet and self.compare_to is not None:
@@ -68,73 +108,76 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
                 "--compare-to: a fleet's runs are judged by `orchestrator regress` afterwards"
             )
         request = replace(request, command=command_line(), progress=PlanningNotes())
-        request.read()  # a mistake in it is answered before all that runs is imported
-        if self.on_fleet:
-            return self._measure_on_fleet(request)
-        request = replace(request, find_forecast=find_forecast)
+        _ = request.parsed  # a mistake in it is answered before all that runs is imported
+        if not self.on_fleet:
+            request = replace(request, find_forecast=find_forecast)
         if self.dry_run:
-            from orchestrator.commands.measure.plan_words import print_plan
-
-            print_plan(self._planned(request), as_json=self.json)
+            self._show_plan(request)
             return 0
-        from orchestrator.commands.measure.progress import show_progress
+        if self.on_fleet:
+            from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+            from orchestrator.commands.measure.fleet.runs import run_on_fleet
+
+            with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+                runs = run_on_fleet(request, self, observer_of_hosts)
+            return self.show_all(runs)
+        from orchestrator.commands.program.progress import show_progress
 
         with show_progress(quiet=chosen.quiet) as observer:
-            result, verdicts = self._run(request, observer)
-        return self.show(result, verdicts)
+            result = self._run(request, observer)
+        return self.show(result)
 
-    def _run(self, request: "PlanRequest", observer: "Observer") -> "_End":
+    def _run(self, request: "PlanRequest", observer: "Observer") -> "RunResult":
         if self.compare_to is None:
             from orchestrator.commands.measure.run import run_matrix
 
-            return run_matrix(request, observer), None
+            return run_matrix(request, observer)
         from orchestrator.commands.measure.against import run_against
 
-        compared = run_against(request, self.compare_to, self, observer)
-        return compared, compared.verdicts
+        return run_against(
+            *(request, self.compare_to, observer),
+            interleave=self.interleave,
+            threshold=self.threshold,
+        )
 
-    def _planned(self, request: "PlanRequest") -> "PlanReport":
+    def _show_plan(self, request: "PlanRequest") -> None:
+        if self.on_fleet:
+            from orchestrator.commands.measure.fleet.plan import show_fleet_plan
+
+            show_fleet_plan(request, self, as_json=self.json)
+            return
+        from orchestrator.commands.measure.plan import print_plan
+
         if self.compare_to is not None and self.interleave:
             from orchestrator.commands.measure.interleave import report_pairs
 
-            return report_pairs(request, self.compare_to)
-        from orchestrator.commands.measure.plan import report_plan
+            report = report_pairs(request, self.compare_to)
+        else:
+            from orchestrator.commands.measure.plan import report_plan
 
-        return report_plan(request)
+            report = report_plan(request)
+        print_plan(report, as_json=self.json)
 
-    def _measure_on_fleet(self, request: "PlanRequest") -> int:
-        if self.dry_run:
-            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
-
-            show_fleet_plan(request, self, as_json=self.json)
-            return 0
-        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
-        from orchestrator.commands.measure.fleet.runs import run_on_fleet
-
-        with show_fleet_progress(quiet=chosen.quiet) as observer:
-            result = run_on_fleet(request, self, observer)
-        return self.show_all(result)
-
-    def show(self, result: "RunResult", verdicts: "RegressionAnswer | None" = None) -> int:
+    def show(self, result: "RunResult") -> int:
         """Show a run that has ended; returns the exit code."""
         from orchestrator.screen.streams import after_work
 
         how: dict[str, Any] = {"as_json": self.json, "table": self, "quiet": chosen.quiet}
         with after_work():
-            if verdicts is None:
+            if result.verdicts is None:
                 from orchestrator.commands.results.run_words import print_results
 
                 print_results(result.report, **how)
             else:
-                from orchestrator.commands.regress.run import print_compared
+                from orchestrator.commands.regress.output import print_compared
 
-                print_compared(result.report, verdicts, **how)
+                print_compared(result.report, result.verdicts, **how)
         if self.output is not None:
-            _save(result, verdicts, self.output)
+            _save(result, self.output)
         result.outcome.require_complete()
         code = result.exit_code
         if code == 0:
-            from orchestrator.commands.results.grades import require_run_grade
+            from orchestrator.commands.results.run_report import require_run_grade
 
             require_run_grade(result.report, self.require_grade)
         return code
@@ -143,8 +186,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         """Show every run before one that is not whole ends the command; returns the exit code."""
         if result.group_id is None:
             return self.show(result.runs[0])
-        from orchestrator.commands.results.grades import require_run_grade
-        from orchestrator.commands.results.run_report import RunsReport
+        from orchestrator.commands.results.run_report import RunsReport, require_run_grade
         from orchestrator.commands.results.run_words import print_runs
         from orchestrator.screen.lines import print_note, save_json
         from orchestrator.screen.streams import after_work
@@ -164,19 +206,19 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         return code
 
 
-def _save(result: "RunResult", verdicts: "RegressionAnswer | None", path: Path) -> None:
+def _save(result: "RunResult", path: Path) -> None:
     from orchestrator.screen.lines import print_note, save_json
 
-    if path.suffix.lower() in _OF_VERDICTS:
-        if verdicts is None:
-            print_note(f"{path}: nothing was judged, so it was not written")
-            return
+    of_verdicts = path.suffix.lower() in _OF_VERDICTS
+    if result.verdicts is None and of_verdicts:
+        print_note(f"{path}: nothing was judged, so it was not written")
+    elif result.verdicts is None:
+        save_json(result.report.data(), path)
+    elif of_verdicts:
         from orchestrator.commands.regress.output import show_verdicts
 
-        show_verdicts(verdicts, None, path)
-    elif verdicts is None:
-        save_json(result.report.data(), path)
+        show_verdicts(result.verdicts, None, path)
     else:
-        from orchestrator.commands.regress.run import compared_data
+        from orchestrator.commands.regress.output import compared_data
 
-        save_json(compared_data(result.report, verdicts), path)
+        save_json(compared_data(result.report, result.verdicts), path)

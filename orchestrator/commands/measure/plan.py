@@ -1,32 +1,44 @@
 """Plan a matrix: every cell with its decision, the graphs to export first, and the sums."""
 
+from __future__ import annotations
+
+import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS
-from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
+from orchestrator.commands.measure.pipelines.jobs import (
+    EVERYTHING,
+    MAX_JOBS,
+    RUNNER_LABELS,
+    PipelineJob,
+    Share,
+    pipeline_jobs,
+)
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.forecast import KnownSpeeds
-from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.estimate import KnownSpeeds, export_estimate
+from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done, planned_jobs
 from orchestrator.running.run_file import RunSource
+from orchestrator.screen.lines import print_line, print_note, stream_json
+from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.problems import document_text
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend, Selector
+from runner.contract.cell import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 
 if TYPE_CHECKING:
+    from orchestrator.planning.estimate import EstimateSource
     from orchestrator.store.query.results import CellSpeed
-    from runner.contract.record.verdict import Status
+
 
 MOST_RUN_CELLS = 100_000
 """Cells of one run: at six seconds each they take a week, and `run.json` has 50 MB."""
@@ -43,38 +55,34 @@ class PlannedExport:
 
 
 @dataclass(frozen=True)
-class PlanSums:
-    """Sums over a plan."""
-
-    decisions: Mapping[Decision, int]
-    """Cells by decision."""
-    jobs: int
-    launches: int
-    """Launches of all jobs, each as often as its cells have rounds at least."""
-    most_launches: int
-    """The same if no median is precise before the last round."""
-    exporting_s: float
-    """Seconds of all exports."""
-    total_s: float
-    """Seconds of all launches and exports."""
-
-    def __str__(self) -> str:
-        """Cells by decision, jobs, launches and the whole time, in one line."""
-        run, skip, done = (self.decisions.get(word, 0) for word in get_args(Decision))
-        least = "at least " if self.most_launches > self.launches else ""
-        launches = f" ({least}{self.launches:,} launches)" if self.launches > self.jobs else ""
-        return (
-            f"{run:,} to run in {self.jobs:,} {plural(self.jobs, 'job')}{launches}, "
-            f"{skip:,} to skip, {done:,} done; about {format_duration(round(self.total_s))}"
-        )
-
-
-@dataclass(frozen=True)
 class PlanReport:
     """A plan with the graphs that its run would export first."""
 
     plan: Plan
     exports: tuple[PlannedExport, ...]
+
+    @property
+    def exporting_s(self) -> float:
+        return sum(export.estimate_s for export in self.exports)
+
+    def sums(self) -> str:
+        """Cells by decision, jobs, launches and the whole time, in one line.
+
+        Each job is launched as often as its cells have rounds: at least so often if they may have
+        more where no median is precise.
+        """
+        jobs = planned_jobs(self.plan)
+        decisions = Counter(entry.decision for entry in self.plan.entries)
+        run, skip, done = (decisions.get(word, 0) for word in get_args(Decision))
+        fewest = sum(job.measure.rounds for job in jobs)
+        may_grow = any(job.measure.most_rounds > job.measure.rounds for job in jobs)
+        least = "at least " if may_grow else ""
+        launches = f" ({least}{fewest:,} launches)" if fewest > len(jobs) else ""
+        total_s = self.exporting_s + sum(job.estimate_s for job in jobs)
+        return (
+            f"{run:,} to run in {len(jobs):,} {plural(len(jobs), 'job')}{launches}, "
+            f"{skip:,} to skip, {done:,} done; about {format_duration(round(total_s))}"
+        )
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Every cell as one flat row: ids, axes, decision, reason, estimate."""
@@ -90,19 +98,6 @@ class PlanReport:
                 "estimate_s": entry.estimate_s,
                 "estimated_by": entry.estimated_by,
             }
-
-    def sums(self) -> PlanSums:
-        """Cells, jobs, launches and seconds of the whole plan."""
-        jobs = planned_jobs(self.plan)
-        exporting_s = sum(export.estimate_s for export in self.exports)
-        return PlanSums(
-            decisions=Counter(entry.decision for entry in self.plan.entries),
-            jobs=len(jobs),
-            launches=sum(job.measure.rounds for job in jobs),
-            most_launches=sum(job.measure.most_rounds for job in jobs),
-            exporting_s=exporting_s,
-            total_s=exporting_s + sum(job.estimate_s for job in jobs),
-        )
 
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
@@ -138,11 +133,8 @@ def plan_run(
 ) -> tuple[Plan, RunSource]:
     """Plan for a machine, by default this one, with what `run.json` keeps of the plan's source.
 
-    Args:
-        request: the matrix and the options.
-        machine: what is known of the machine.
-        hosts: the ids of the machines whose past results tell how long cells take; None for this
-            one.
+    `hosts` are the ids of the machines whose past results tell how long cells take; None for this
+    one.
     """
     plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
     cells = len(plan.entries)
@@ -151,31 +143,29 @@ def plan_run(
             f"{cells:,} cells are more than the {MOST_RUN_CELLS:,} that one run may have",
             hint="narrow the axes, or take a part with --select or --limit",
         )
-    return plan, run_source(request.matrix, request.command)
+    if not isinstance(request.matrix, Path):
+        return plan, RunSource(command=request.command)
+    return plan, source_of(request.matrix, request.command)
+
+
+def source_of(path: Path, command: str | None = None) -> RunSource:
+    return RunSource(matrix=document_text(path), matrix_path=path, command=command)
 
 
 def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
     """The plan with the graphs that its run would export first."""
-    return PlanReport(plan, tuple(_exports(plan, request)))
-
-
-def run_source(matrix: object, command: str | None = None) -> RunSource:
-    """The source of a plan: the text of the matrix if it is a file."""
-    if not isinstance(matrix, Path):
-        return RunSource(command=command)
-    return RunSource(matrix=document_text(matrix), matrix_path=matrix, command=command)
-
-
-def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
     if all(entry.cell.runtime not in GRAPH_RUNTIMES for entry in plan.with_decision("run")):
-        return
+        return PlanReport(plan, ())
     from orchestrator.launchers.registry import preview_launcher
     from orchestrator.running.artifacts.graphs import exports_left
 
     options = request.options
     launcher = preview_launcher(options.launcher)
-    for variant in exports_left(plan, request.results, launcher, options.weights_seed):
-        yield PlannedExport(*variant, export_estimate(plan.models[variant.model]))
+    exports = (
+        PlannedExport(*variant, export_estimate(plan.models[variant.model]))
+        for variant in exports_left(plan, request.results, launcher, options.weights_seed)
+    )
+    return PlanReport(plan, tuple(exports))
 
 
 def _plan(
@@ -187,23 +177,24 @@ def _plan(
 ) -> Plan:
     database = request.database
     plan = make_plan(
-        request.read(),
+        request.parsed,
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
         speeds=KnownSpeeds(past_speeds(database, hosts), request.find_forecast(database)),
         progress=request.progress,
     )
-    return mark_done(plan, _verdicts(request, resume)) if resume else plan
+    if resume is None:
+        return plan
+    from orchestrator.running.folder import RunFolder
+
+    return mark_done(plan, RunFolder.open(request.results, resume).verdicts())
 
 
-def past_speeds(database: Path, hosts: Collection[str] | None = None) -> "Mapping[str, CellSpeed]":
+def past_speeds(database: Path, hosts: Collection[str] | None = None) -> Mapping[str, CellSpeed]:
     """Speeds of cells before, by id; empty without a readable database.
 
-    Args:
-        database: the DuckDB file.
-        hosts: the ids of the machines; of several that measured a cell the slowest counts. None for
-            this machine.
+    `hosts` are the ids of machines, of which the slowest counts; None for this one.
     """
     if not database.is_file():
         return {}
@@ -220,7 +211,73 @@ def past_speeds(database: Path, hosts: Collection[str] | None = None) -> "Mappin
     return dict(sorted(pairs, key=lambda pair: pair[1].iteration_s))
 
 
-def _verdicts(request: PlanRequest, run_id: str) -> "Mapping[str, Status]":
-    from orchestrator.running.folder import RunFolder
+_MOST_ROWS = 100_000
+"""Cells that a table shows: it keeps them all until the columns' widths are known."""
+_COLUMNS: tuple[str | Field, ...] = (
+    *wrapping("cell"),
+    "decision",
+    Field("estimate", essential=True, right=True),
+    Field("by", essential=True),
+    "reason",
+)
+_ESTIMATES: Mapping[EstimateSource, str] = {
+    "measured": "estimates are by what the same cells took here before",
+    "predicted": "estimates are predicted from what was measured here",
+    "arithmetic": "estimates are by arithmetic: nothing was measured here that tells them",
+}
+"""Sentences below a table whose estimates have the same source; others have a column."""
+_PATIENCE_S = 5.0
+"""Seconds between two notes about the planning."""
 
-    return RunFolder.open(request.results, run_id).verdicts()
+
+class PlanningNotes:
+    """Notes on stderr about a planning that takes long."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._noted_at = clock()
+
+    def __call__(self, work: str, done: int, total: int) -> None:
+        now = self._clock()
+        if now - self._noted_at >= _PATIENCE_S:
+            self._noted_at = now
+            print_note(f"planning: {done:,} of {total:,} cells {work}")
+
+
+def print_plan(report: PlanReport, *, as_json: bool) -> None:
+    """Print every cell with its decision, reason and estimate, then the sums."""
+    plan = report.plan
+    if as_json:
+        stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
+        return
+    shown = plan.entries[:_MOST_ROWS]
+    distinct = dict.fromkeys(entry.reason for entry in shown if entry.reason)
+    reasons = {cause: number for number, cause in enumerate(distinct, 1)}
+    rows: list[list[object]] = [
+        [
+            entry.cell.id,
+            entry.decision,
+            format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
+            entry.estimated_by,
+            f"[{reasons[entry.reason]}]" if entry.reason else entry.status or "",
+        ]
+        for entry in shown
+    ]
+    sources = {entry.estimated_by for entry in shown if entry.estimated_by}
+    kept = [True, True, True, len(sources) > 1, any(row[-1] for row in rows)]
+    print_lines([*compress(_COLUMNS, kept)], [[*compress(row, kept)] for row in rows])
+    if len(shown) < len(plan.entries):
+        print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
+    print_line()
+    for reason, number in reasons.items():
+        print_line(f"[{number}] {reason_text(reason)}")
+    if len(sources) == 1:
+        print_line(f"note: {_ESTIMATES[sources.pop()]}")
+    for note in plan.notes:
+        print_line(f"note: {note}")
+    if report.exports:
+        seconds = format_duration(round(report.exporting_s))
+        count = len(report.exports)
+        graphs = f"{count} graph{' is' if count == 1 else 's are'}"
+        print_line(f"note: {graphs} exported first, in about {seconds}, and kept for later runs")
+    print_line(report.sums())

@@ -73,10 +73,13 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
     ] = False
 
     def execute(self) -> None:
-        """Show the plan."""
         if self.schema or self.hosts_schema:
             self.refuse_all_but("--schema" if self.schema else "--hosts-schema", ())
-            _print_schema(hosts=self.hosts_schema)
+            from orchestrator.fleet.hosts_file import hosts_json_schema
+            from orchestrator.matrix import matrix_json_schema
+            from orchestrator.screen.lines import print_json
+
+            print_json(hosts_json_schema() if self.hosts_schema else matrix_json_schema())
             return
         request = self._request()
         if self.format_ in {"github", "gitlab"}:
@@ -86,19 +89,18 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         as_json = self.format_ == "json"
         if self.on_fleet:
             self.refuse_beside("--fleet", ("resume",))
-            from orchestrator.commands.measure.fleet.plan_table import show_fleet_plan
+            from orchestrator.commands.measure.fleet.plan import show_fleet_plan
 
             show_fleet_plan(request, self, as_json=as_json)
             return
-        from orchestrator.commands.measure.plan import report_plan
-        from orchestrator.commands.measure.plan_words import print_plan
+        from orchestrator.commands.measure.plan import print_plan, report_plan
 
         print_plan(report_plan(request, self.resume), as_json=as_json)
 
     def _request(self) -> "PlanRequest":
         if self.matrix is None:
             raise typer.BadParameter("name a matrix file")
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
         from orchestrator.commands.predict.host_forecast import find_forecast
 
@@ -116,11 +118,15 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
         )
 
     def _print_pipeline(self, request: "PlanRequest") -> None:
-        from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS
-        from orchestrator.commands.measure.pipelines.labels import parse_runner_labels, split_judge
-        from orchestrator.commands.measure.pipelines.rotation import share_of_models
+        from orchestrator.commands.measure.pipelines.files import github_matrix, gitlab_pipeline
+        from orchestrator.commands.measure.pipelines.jobs import (
+            MAX_JOBS,
+            parse_runner_labels,
+            share_of_models,
+            split_judge,
+        )
         from orchestrator.commands.measure.plan import plan_jobs
-        from orchestrator.commands.measure.plan_words import print_jobs
+        from orchestrator.screen.lines import print_content, print_json
 
         gitlab, runs_on = self.format_ == "gitlab", self.runs_on or ()
         labelled, judge = split_judge(runs_on) if gitlab else (runs_on, ())
@@ -131,12 +137,7 @@ class PlanCommand(MatrixChanges, FleetChoice, DatabaseChoice, Command):
             most=self.max_jobs or MAX_JOBS,
             share=share_of_models(self.share),
         )
-        print_jobs(jobs, str(request.matrix), gitlab=gitlab, judge=judge)
-
-
-def _print_schema(*, hosts: bool) -> None:
-    from orchestrator.fleet.hosts_file import hosts_json_schema
-    from orchestrator.matrix import matrix_json_schema
-    from orchestrator.screen.lines import print_json
-
-    print_json(hosts_json_schema() if hosts else matrix_json_schema())
+        if gitlab:
+            print_content(gitlab_pipeline(jobs, str(request.matrix), judge).encode())
+        else:
+            print_json(github_matrix(jobs), indent=None)

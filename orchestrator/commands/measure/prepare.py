@@ -1,27 +1,29 @@
 """Export every graph that a matrix needs, and report what became of each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import planned_jobs
+from orchestrator.planning.plan import Plan, planned_jobs
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph, graph_variant
-from orchestrator.running.availability import Availability
 from orchestrator.running.create import new_run_file, nothing_to_do, require_space
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunSource
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import error_text
+from orchestrator.system.text import format_size
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
@@ -32,8 +34,6 @@ from runner.contract.errors import (
 )
 from runner.contract.graph import GraphKind, NumberFormat, find_graph, fixed_shape
 from runner.contract.job import Job
-
-"""Beside the runs: they have verdicts, preparations have none."""
 
 
 @dataclass(frozen=True)
@@ -46,30 +46,15 @@ class PreparedGraph:
     shape: str
     """`dynamic`, or the sizes that it takes."""
     remedy: str | None = None
-    """The way in which it was exported."""
     difference_relative: float | None = None
     """Norm of its difference from torch in fp32 by that one's norm."""
     size_bytes: int | None = None
-    """Size of its files."""
     export_s: float | None = None
     """Seconds that the export took, on the day it was made."""
     failure: str | None = None
-    """The reason why there is none."""
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """The graphs of a matrix after their export."""
-
-    graphs: tuple[PreparedGraph, ...]
-
-    @property
-    def missing(self) -> int:
-        """Number of graphs that could not be exported."""
-        return sum(graph.failure is not None for graph in self.graphs)
-
-
-def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
+def prepare_matrix(request: PlanRequest, observer: Observer) -> tuple[PreparedGraph, ...]:
     """Export every graph that the matrix needs and that is missing."""
     plan, source = plan_run(request)
     for note in plan.notes:
@@ -99,7 +84,7 @@ def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunO
 
 def export_missing(
     run: RunFile, results: Path, launcher: Launcher, observer: Observer
-) -> Preparation:
+) -> tuple[PreparedGraph, ...]:
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
 
     Its folder is made while it holds that device, so that none is there without an owner.
@@ -110,18 +95,13 @@ def export_missing(
         folder = RunFolder.create(results / PREPARATIONS_FOLDER, run)
         context = LaunchContext(launcher, folder, observer)
         graphs = Graphs(results, context, Availability(launcher))
-        jobs = [folder.job(planned.cells, folder.nowhere) for planned in planned_jobs(run.plan)]
-        return Preparation(tuple(_distinct(_export(job, graphs) for job in jobs)))
-
-
-def _distinct(exports: Iterable[list[PreparedGraph]]) -> Iterator[PreparedGraph]:
-    """Each graph once, as it was when a job first needed it."""
-    seen = set()
-    for graph in (graph for graphs in exports for graph in graphs):
-        variant = graph.model, graph.content, graph.numbers, graph.shape
-        if variant not in seen:
-            seen.add(variant)
-            yield graph
+        prepared: dict[tuple[str, ...], PreparedGraph] = {}
+        for planned in planned_jobs(run.plan):
+            job = folder.run.job(planned.cells, folder.nowhere)
+            for graph in _export(job, graphs):  # as it was when a job first needed it
+                variant = (graph.model, graph.content, graph.numbers, graph.shape)
+                prepared.setdefault(variant, graph)
+        return tuple(prepared.values())
 
 
 def _export(job: Job, graphs: Graphs) -> list[PreparedGraph]:
@@ -149,3 +129,39 @@ def _prepared(job: Job, cell: Cell, graphs: Path | None) -> PreparedGraph:
 
 def _missing(cell: Cell, error: BenchError) -> PreparedGraph:
     return PreparedGraph(*graph_variant(cell), fixed_shape(cell), failure=error_text(error))
+
+
+_GRAPH_COLUMNS: tuple[str | Field, ...] = (
+    *wrapping("model"),
+    *("content", "numbers"),
+    *wrapping("shape", "exported by"),
+    *("difference", Field("size", essential=True, right=True), "seconds"),
+)
+
+
+def print_prepared(graphs: Sequence[PreparedGraph], *, as_json: bool) -> None:
+    """Print every graph, then the reasons of those that are missing."""
+    if as_json:
+        print_json(graphs)
+        return
+    rows = [
+        (
+            *(graph.model, graph.content, graph.numbers, graph.shape),
+            "failed" if graph.failure else graph.remedy,
+            graph.difference_relative,
+            None if graph.size_bytes is None else format_size(graph.size_bytes),
+            graph.export_s,
+        )
+        for graph in graphs
+    ]
+    print_lines(_GRAPH_COLUMNS, rows)
+    print_line()
+    failures = (
+        f"{graph.model} ({graph.content}, {graph.numbers}): {'; '.join(graph.failure.splitlines())}"
+        for graph in graphs
+        if graph.failure
+    )
+    for line in dict.fromkeys(failures):
+        print_line(line)
+    at_hand = sum(graph.failure is None for graph in graphs)
+    print_line(f"{at_hand} of {len(graphs)} graphs at hand")

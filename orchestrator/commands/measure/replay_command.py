@@ -14,7 +14,9 @@ from orchestrator.running.options import Images, LauncherChoice
 from orchestrator.system.options import Json, choice
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.replay.answer import ReplayRequest, ReplayResult
+    from orchestrator.commands.measure.replay import Replay
+    from orchestrator.running.outcome import RunOutcome
+    from orchestrator.running.replay import ReplayRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +48,8 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Measure the result again."""
-        from orchestrator.commands.measure.replay.answer import ReplayRequest
-        from orchestrator.commands.measure.replay.words import print_replay
+        from orchestrator.commands.measure.replay import print_replay
+        from orchestrator.running.replay import ReplayRequest
         from orchestrator.screen.streams import after_work
 
         request = ReplayRequest(
@@ -60,17 +61,17 @@ class ReplayCommand(FleetHosts, DatabaseChoice, Command):
             image=self.image,
             command=command_line(),
         )
-        replayed = self._replayed(request)
-        if replayed.replay is not None:
+        replay, outcome = self._replayed(request)
+        if replay is not None:
             with after_work():
-                print_replay(replayed.replay, as_json=self.json)
-        replayed.outcome.require_complete()
-        return replayed.outcome.exit_code
+                print_replay(replay, as_json=self.json)
+        outcome.require_complete()
+        return outcome.exit_code
 
-    def _replayed(self, request: "ReplayRequest") -> "ReplayResult":
+    def _replayed(self, request: "ReplayRequest") -> "tuple[Replay | None, RunOutcome]":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.replay.answer import replay_result
+            from orchestrator.commands.measure.replay import replay_result
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return replay_result(request, observer)

@@ -4,17 +4,17 @@ It imports little, so that a mistake in either is answered at once.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from orchestrator.backends.machine import this_machine
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.launchers.registry import choose_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.available import AvailableBackends
+from orchestrator.planning.estimate import FindForecasts, no_forecast
 from orchestrator.planning.expand import PlanningProgress, unheard
-from orchestrator.planning.forecast import FindForecasts, no_forecast
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
@@ -28,17 +28,13 @@ def available_backends(requested: str, purpose: Purpose) -> AvailableBackends:
     """
     from orchestrator.launchers.diagnosis import runnable
 
-    launcher = choose_launcher(requested, _leave_unsaid)
+    launcher = choose_launcher(requested, lambda _: None)  # the run says what was chosen
     running, lacking = runnable(launcher), this_machine(purpose).unavailable
     return AvailableBackends(
         launcher,
         [backend for backend in running if backend not in lacking],
         {backend: reason_text(lacking[backend]) for backend in running if backend in lacking},
     )
-
-
-def _leave_unsaid(note: str) -> None:
-    """The run says what was chosen when it begins."""
 
 
 @dataclass(frozen=True)
@@ -50,44 +46,30 @@ class PlanRequest:
     overrides: tuple[str, ...] = ()
     """Changes of the file, or of the options of `bench`, `path=value`."""
     select: tuple[str, ...] = ()
-    """Globs that keep cells."""
     limit: int | None = None
-    """At most so many cells run."""
     results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
-    """Options of the run that is planned."""
     prepares: bool = False
     """True if its graphs are exported and no cell is measured."""
     command: str | None = None
-    """The command line, for `run.json`."""
     progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
-    """Hears how far the planning is."""
     find_forecast: FindForecasts = field(default=no_forecast, compare=False, repr=False)
     """Finds what predicts cells on this machine, beside a database."""
 
     @property
     def database(self) -> Path:
-        """The database named, or the one in the results folder."""
         return self.options.database or self.results / DATABASE_NAME
 
     @property
     def purpose(self) -> Purpose:
-        """The purpose of its jobs."""
         return "prepare" if self.prepares else self.options.purpose
 
-    def read(self) -> Matrix:
-        """The matrix, read once."""
-        return self._read
-
     @cached_property
-    def _read(self) -> Matrix:
+    def parsed(self) -> Matrix:
+        """The matrix, read once."""
         if isinstance(self.matrix, Path):
             return load_matrix(self.matrix, self.overrides)
         if isinstance(self.matrix, BenchOptions):
-            return bench_matrix(self.matrix, self.overrides, self._find_backends)
+            find = partial(available_backends, self.options.launcher, self.purpose)
+            return bench_matrix(self.matrix, self.overrides, find)
         return self.matrix
-
-    def _find_backends(self) -> AvailableBackends:
-
-        return available_backends(self.options.launcher, self.purpose)

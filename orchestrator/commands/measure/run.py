@@ -1,42 +1,56 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.backends.machine import this_host, this_machine
-from orchestrator.commands.measure.plan import plan_run, run_source, with_exports
+from orchestrator.backends.machine import this_host
+from orchestrator.commands.measure.plan import plan_run, source_of, with_exports
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
-from orchestrator.running.execution import RunExecution, devices_of
+from orchestrator.running.execution import devices_of, execute_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.interleaved.folders import BothFolders
-from orchestrator.running.observer import Observer, describe_interruption
+from orchestrator.running.interleaved import BothFolders, BothOutcomes
+from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.run_file import RunSource
-from orchestrator.running.traces import failed_traces, saved_traces
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
-from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from orchestrator.system.text import first_line, format_age, plural
+from runner.contract.errors import EngineUnavailable, NothingToDo, StoreError, UsageError
+from runner.contract.files import TEXT_BYTES, is_plain, read_plain_text
+from runner.contract.reasons import parse_reason
+from runner.contract.record.ids import model_id
+from runner.contract.rounds import NO_TRACE_SUFFIX, TRACE_BYTES, TRACE_SUFFIX, output_path
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 
 if TYPE_CHECKING:
+    from orchestrator.commands.regress.answer import RegressionAnswer
     from orchestrator.commands.results.run_report import RunReport
-    from orchestrator.running.interleaved.execution import BothOutcomes
-from datetime import UTC, datetime
 
-from orchestrator.system.text import format_age, plural
-from runner.contract.errors import StoreError
-from runner.contract.record.ids import model_id
+
+def saved_traces(folder: RunFolder) -> list[Path]:
+    paths = (output_path(folder.records / cell.job_id, cell, TRACE_SUFFIX) for cell in folder.cells)
+    return sorted(path for path in paths if is_plain(path, TRACE_BYTES))
+
+
+def failed_traces(folder: RunFolder) -> dict[str, str]:
+    """The reasons of traces that are missing, a line each, by the id of the planned cell."""
+    lines = {}
+    for cell in folder.cells:
+        path = output_path(folder.records / cell.job_id, cell, NO_TRACE_SUFFIX)
+        if is_plain(path, TEXT_BYTES):
+            lines[cell.id] = first_line(reason_text(parse_reason(read_plain_text(path))))
+    return lines
 
 
 def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None) -> str | None:
@@ -44,25 +58,24 @@ def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None)
 
     A database that cannot be read now is no obstacle: whoever needs it says so.
     """
-    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
-    cells = [entry.cell for entry in plan.with_decision("run")]
     if host is None or not database.exists():
         return None
+    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
+    wanted = {
+        entry.cell.id: (models[entry.cell.model], plan.measure[entry.cell.backend].profile)
+        for entry in plan.with_decision("run")
+    }
     try:
         with Store.open_readonly(database, wait_s=0) as store:
-            wanted = {
-                cell.id: (models[cell.model], plan.measure[cell.backend].profile) for cell in cells
-            }
             before = store.measured_before(wanted, host, launcher)
     except StoreError:
         return None
     if before is None:
         return None
     age = format_age((datetime.now(UTC) - before.measured_at).total_seconds())
-    count = f"{before.cells} of {len(cells)} {plural(len(cells), 'cell')} "
-    all_of_them = before.cells == len(cells)
+    count = f"{before.cells} of {len(wanted)} {plural(len(wanted), 'cell')} "
     return (
-        f"{'' if all_of_them else count}measured {age} in run {before.run_id};"
+        f"{'' if before.cells == len(wanted) else count}measured {age} in run {before.run_id};"
         f" `orchestrator run --resume {before.run_id}` fills its gaps, this measures all again"
     )
 
@@ -72,13 +85,14 @@ class RunResult:
     """A run that has ended: its verdicts, and what went wrong."""
 
     report: "RunReport"
-    outcome: "RunOutcome | BothOutcomes"
+    outcome: RunOutcome | BothOutcomes
     turns: BothFolders | None = None
     """Both folders, if its launches took turns with those of a baseline."""
+    verdicts: "RegressionAnswer | None" = None
+    """Those against a baseline; None where it was compared with none, or nothing was judged."""
 
     @property
     def exit_code(self) -> int:
-        """That of the measurements."""
         return self.outcome.exit_code
 
 
@@ -87,9 +101,7 @@ class ResumeRequest:
     """An earlier run that shall be finished."""
 
     run_id: str
-    """The run's id; `last` means the newest."""
     results: Path
-    """The folder of all runs."""
     matrix: Path | None = None
     """The matrix file, if it was named: it must be the run's own."""
     options: RunOptions = field(default_factory=RunOptions)
@@ -100,7 +112,7 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """Plan a matrix and measure every cell that can run."""
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
-    observer.note(str(with_exports(plan, request).sums()))
+    observer.note(with_exports(plan, request).sums())
     if request.options.purpose != "verify":
         repeat = describe_repeat(plan, folder.run.launcher, request.database, this_host())
         if repeat is not None:
@@ -110,9 +122,10 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
 
 def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     """Measure what an earlier run has left."""
+    source = RunSource()
     if request.matrix is not None:
         load_matrix(request.matrix)
-    source = run_source(request.matrix)
+        source = source_of(request.matrix)
     earlier = RunFolder.open(request.results, request.run_id)
     if earlier.run.host_class is not None:
         name = earlier.run.group_id or earlier.run.run_id
@@ -127,9 +140,8 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     except NothingToDo:
         _clean_finished(earlier, observer)
         raise
-    set_variables(
-        folder.run.options.inherit_environ or ()
-    )  # else rounds of one cell would differ by them
+    # Else the rounds of one cell would differ by them.
+    set_variables(folder.run.options.inherit_environ or ())
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
@@ -162,39 +174,6 @@ def begin_run(
     if drives and BrowserChoice.of(os.environ) and launcher != "process":
         observer.note(f"{BROWSER_VARIABLE} chooses for `--launcher process`: images have their own")
     return create_run(plan, source, results, replace(options, launcher=launcher))
-
-
-def execute_run(
-    folder: RunFolder,
-    launcher: Launcher,
-    observer: Observer,
-    options: RunOptions,
-    then: Callable[[Store], None] | None = None,
-    *,
-    earlier_images: bool = False,
-) -> RunOutcome:
-    """Measure what the folder has left, and merge it into the database, which `then` may ask.
-
-    Jobs that may execute in `earlier_images` have only the fields that their runners know.
-    """
-    unfinished = set(folder.unfinished())
-    observer.run_started(
-        {
-            entry.cell.id: entry.estimate_s
-            for entry in folder.run.plan.entries
-            if entry.cell in unfinished
-        }
-    )
-    memory_bytes = this_machine().memory_bytes
-    try:
-        execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
-        execution.earlier_images = earlier_images
-        return execution.run(then)
-    except KeyboardInterrupt:
-        count = len(folder.unfinished())
-        observer.note(describe_interruption(f"run {folder.run.run_id}", count))
-        observer.note(f"`orchestrator run --resume last{folder.elsewhere}` finishes it")
-        raise
 
 
 class _Occupied(Exception):
@@ -238,9 +217,7 @@ def report_end(folder: RunFolder, observer: Observer, options: RunOptions) -> "R
 
 def report_merged(folder: RunFolder, observer: Observer, store: Store) -> "RunReport":
     """The report of a run that was merged into this database."""
-    from orchestrator.commands.results.run_report import (
-        report_stored,  # not before the first launch
-    )
+    from orchestrator.commands.results.run_report import report_stored
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")

@@ -1,11 +1,13 @@
-"""`run`: measures a matrix, or finishes an earlier run; or exports the graphs that it needs."""
+"""`run` and `bench`: measure a matrix, or what options say in its place."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.commands.measure.measuring import Measuring
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.common import (
     MatrixChanges,
     MatrixIfAny,
@@ -19,7 +21,7 @@ from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.commands.measure.request import PlanRequest
-    from orchestrator.commands.measure.run import ResumeRequest
+
 
 _OF_EXPORTS = ("matrix", "select", "set_", "limit", "launcher", "results", "weights_seed", "json")
 """Fields that exports use."""
@@ -66,7 +68,6 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
     ] = None
 
     def execute(self) -> int:
-        """Measure, export or clear away."""
         self.refuse_without("--prepare-only", ("prune", "yes"))
         if self.prune or self.yes:
             return self._clear_artifacts()
@@ -77,16 +78,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
             return self._resume(self.resume)
         if self.matrix is None:
             raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
-        from orchestrator.commands.measure.request import PlanRequest
-
-        request = PlanRequest(
-            self.matrix,
-            overrides=self.overrides(self.profile),
-            select=tuple(self.select or ()),
-            limit=self.limit,
-            results=self.results,
-            options=self.alone(),
-        )
+        request = _request(self, self.matrix, self.profile)
         return self._export(request) if self.prepare_only else self.measure(request)
 
     def _resume(self, run_id: str) -> int:
@@ -100,39 +92,34 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         from orchestrator.commands.measure.run import ResumeRequest
 
         request = ResumeRequest(run_id, self.results, self.matrix, self.alone())
-        return self._finish_on_fleet(request) if self.on_fleet else self._finish(request)
+        if self.on_fleet:
+            from orchestrator.commands.measure.fleet.progress import show_fleet_progress
+            from orchestrator.commands.measure.fleet.runs import resume_on_fleet
 
-    def _finish(self, request: "ResumeRequest") -> int:
+            with show_fleet_progress(quiet=chosen.quiet) as observer_of_hosts:
+                runs = resume_on_fleet(request, self, observer_of_hosts)
+            return self.show_all(runs)
         from orchestrator.commands.measure.against import judge_pairs
-        from orchestrator.commands.measure.progress import show_progress
         from orchestrator.commands.measure.run import resume_run
+        from orchestrator.commands.program.progress import show_progress
 
         with show_progress(quiet=chosen.quiet) as observer:
             result = resume_run(request, observer)
-            turns = result.turns
-            compared = judge_pairs(result, turns, observer) if turns is not None else None
-        return self.show(result) if compared is None else self.show(compared, compared.verdicts)
-
-    def _finish_on_fleet(self, request: "ResumeRequest") -> int:
-        from orchestrator.commands.measure.fleet.progress import show_fleet_progress
-        from orchestrator.commands.measure.fleet.runs import resume_on_fleet
-
-        with show_fleet_progress(quiet=chosen.quiet) as observer:
-            result = resume_on_fleet(request, self, observer)
-        return self.show_all(result)
+            if result.turns is not None:
+                result = judge_pairs(result, result.turns, observer)
+        return self.show(result)
 
     def _export(self, request: "PlanRequest") -> int:
-        from orchestrator.commands.measure.prepare import prepare_matrix
-        from orchestrator.commands.measure.progress import show_progress
-        from orchestrator.commands.measure.verify.words import print_prepared
+        from orchestrator.commands.measure.prepare import prepare_matrix, print_prepared
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 
         request = replace(request, prepares=True, command=command_line())
         with show_progress(quiet=chosen.quiet) as observer:
-            preparation = prepare_matrix(request, observer)
+            graphs = prepare_matrix(request, observer)
         with after_work():
-            print_prepared(preparation, as_json=self.json)
-        return 1 if preparation.missing else 0
+            print_prepared(graphs, as_json=self.json)
+        return int(any(graph.failure is not None for graph in graphs))
 
     def _clear_artifacts(self) -> int:
         """List what other versions left in the results folder, or remove it."""
@@ -145,3 +132,28 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
         files = remove_stale_files(results, note) if self.yes else find_stale_files(results)
         print_stale_files(files, removed=self.yes, as_json=self.json)
         return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchCommand(BenchOptions, MatrixChanges, Measuring):
+    """Measure without a file: the options are the matrix. Lists take commas or repeat."""
+
+    def execute(self) -> int:
+        _ = self.axes  # a wrong value is refused before much is imported
+        self.require_sense()
+        return self.measure(_request(self, self))
+
+
+def _request(
+    command: RunCommand | BenchCommand, matrix: Path | BenchOptions, profile: str | None = None
+) -> "PlanRequest":
+    from orchestrator.commands.measure.request import PlanRequest
+
+    return PlanRequest(
+        matrix,
+        overrides=command.overrides(profile),
+        select=tuple(command.select or ()),
+        limit=command.limit,
+        results=command.results,
+        options=command.alone(),
+    )

@@ -18,7 +18,9 @@ from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
-    from orchestrator.commands.measure.verify.answer import VerifyRequest, VerifyResult
+    from orchestrator.commands.measure.verification import Verification
+    from orchestrator.commands.measure.verify import VerifyRequest
+    from orchestrator.running.outcome import RunOutcome
 
 _HELP: Mapping[AxisName, str] = {
     "model": "Models or sets.  [default: micro]",
@@ -53,15 +55,13 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Check models or a bundle."""
         if self.bundle is not None:
             self.refuse_beside(
                 "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
             )
             return _verify_bundle(self.bundle, as_json=self.json)
-        from orchestrator.commands.measure.verify.answer import VerifyRequest
-        from orchestrator.commands.measure.verify.verification import save_verification
-        from orchestrator.commands.measure.verify.words import print_verification
+        from orchestrator.commands.measure.verification import print_verification, save_verification
+        from orchestrator.commands.measure.verify import VerifyRequest
         from orchestrator.screen.streams import after_work
 
         request = VerifyRequest(
@@ -78,18 +78,18 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
             command=command_line(),
             save=self.save,
         )
-        result = self._verified(request)
+        verification, outcome = self._verified(request)
         with after_work():
-            print_verification(result.verification, as_json=self.json)
+            print_verification(verification, as_json=self.json)
         if self.save is not None:
-            save_verification(result.verification, self.save)
-        result.outcome.require_complete()
-        return result.outcome.exit_code
+            save_verification(verification, self.save)
+        outcome.require_complete()
+        return outcome.exit_code
 
-    def _verified(self, request: "VerifyRequest") -> "VerifyResult":
+    def _verified(self, request: "VerifyRequest") -> "tuple[Verification, RunOutcome]":
         if not self.on_fleet:
-            from orchestrator.commands.measure.progress import show_progress
-            from orchestrator.commands.measure.verify.answer import verify_models
+            from orchestrator.commands.measure.verify import verify_models
+            from orchestrator.commands.program.progress import show_progress
 
             with show_progress(quiet=chosen.quiet) as observer:
                 return verify_models(request, observer)
@@ -107,9 +107,9 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
             f"{path}: there is no such bundle; did you mean --model {path}?",
             hint="a bundle is a file that `orchestrator export --bundle` wrote",
         )
-    from orchestrator.commands.exchange.export_words import print_checked
-    from orchestrator.exchange.bundles.check import check_bundle
+    from orchestrator.commands.exchange.export_command import print_checked
+    from orchestrator.exchange.bundles.check import open_bundle
 
-    checked = check_bundle(path)
-    print_checked(checked, as_json=as_json)
-    return 0 if checked.sound else 1
+    with open_bundle(path) as checked:
+        print_checked(checked, as_json=as_json)
+        return 0 if checked.sound else 1

@@ -1,19 +1,25 @@
-"""Options of axes: fields that a command declares for each of them, and what their values mean."""
+"""Options of axes: fields that a command declares for each, and the matrix of `bench` by them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import typer
 
+from analysis.results.synonyms import AVAILABLE, axis_called, counsel, meaning
+from orchestrator.commands.options.common import EveryModel, FamilyOption, ProfileWord
 from orchestrator.commands.program.completion import complete_axis
-from orchestrator.system.options import number_parser
+from orchestrator.system.options import choice, number_parser
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.synonyms import axis_called, counsel, meaning
 
 _WHOLE = ("size", "count")
+_BACKENDS = (
+    "Hardware paths, or available: all that run here, with precisions and batch sizes "
+    "of their own.  [default: cpu, or the only one that has the runtime]"
+)
 SIZED_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.size_help)
 """Axes whose sizes change a model's tensors and needs."""
 _NO_WORDS: Mapping[AxisName, str] = MappingProxyType({})
@@ -49,10 +55,7 @@ def with_axes(
 ) -> Callable[[type[_Owner]], type[_Owner]]:
     """Give a class a field for each of these axes, before its own and before it is a dataclass.
 
-    Args:
-        names: the axes.
-        texts: help for those of which the class says something of its own.
-        words: a word that stands in place of an axis' values.
+    It may have help of its own for an axis, and a word that stands in place of an axis' values.
     """
 
     def add(owner: type[_Owner]) -> type[_Owner]:
@@ -71,11 +74,14 @@ def with_axes(
     return add
 
 
+def _number(text: str) -> Any:
+    return typer.Option(metavar="N", help=text, parser=number_parser())
+
+
 def with_sizes(owner: type[_Owner]) -> type[_Owner]:
     """Give a class a field for one size of each axis that has them."""
     for axis in map(axis_called, SIZED_AXES):
-        option = typer.Option(metavar="N", help=axis.full_size_help, parser=number_parser())
-        owner.__annotations__[axis.name] = Annotated[int | None, option]
+        owner.__annotations__[axis.name] = Annotated[int | None, _number(axis.full_size_help)]
         setattr(owner, axis.name, None)
     return owner
 
@@ -96,3 +102,51 @@ def _checked(axis: Axis, item: str) -> str:
     if axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
         raise UsageError(f"{axis.option}: {item!r} is not a whole number")
     return item
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(
+    [axis.name for axis in AXES if axis.name != "model"],
+    {"backend": _BACKENDS},
+    {"backend": AVAILABLE},
+)
+class _OtherAxes(AxisOptions):
+    """All axes but that of models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lengths:
+    """Lengths of measurements, and limits of jobs."""
+
+    profile: Annotated[
+        ProfileWord, choice(ProfileWord, "--profile", help="How long to measure.")
+    ] = "quick"
+    iterations: Annotated[int | None, _number("Fewest timed iterations of a cell.")] = None
+    rounds: Annotated[int | None, _number("Fewest launches of a cell.")] = None
+    cell_timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_axes(["model"])
+class BenchOptions(_OtherAxes, _Lengths):
+    """The options of `bench`; one that repeats or holds commas is a list."""
+
+    family: FamilyOption = None
+    modality: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="All models that take text, image, audio, video or several of them.",
+        ),
+    ] = None
+    all_: EveryModel = False
+
+    @classmethod
+    def of_axes(cls, axes: Mapping[AxisName, Sequence[str]], **others: Any) -> Self:
+        lists: dict[str, Any] = {name: list(values) for name, values in axes.items()}
+        return cls(**lists, **others)

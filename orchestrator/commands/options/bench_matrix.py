@@ -1,14 +1,14 @@
 """A matrix from options, without a file: `orchestrator bench --model … --batch-size 1,2,4`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.available import FindBackends, asks_for_available, with_available
-from orchestrator.matrix.heads import require_family, require_modality
+from orchestrator.matrix.model_config import require_family, require_modality
 from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis
 from runner.contract.errors import UsageError
@@ -23,6 +23,7 @@ _OPTIONS: Mapping[Location, str] = {
     ("limits", "cell_timeout"): "--cell-timeout",
     ("limits", "memory"): "--memory",
 }
+_USUAL = "cpu"
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
 
@@ -42,55 +43,39 @@ def bench_matrix(
     data = {
         "version": 1,
         "axes": {axis: values for axis, values in axes.items() if values},
-        "measure": _given(
-            profile=options.profile, iterations=options.iterations, rounds=options.rounds
-        ),
-        "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
+        "measure": _given(options, "profile", "iterations", "rounds"),
+        "limits": _given(options, "cell_timeout", "memory"),
     }
     source = override(Source(command, data, options={**_OPTIONS, ("axes",): command}), overrides)
     chosen: Iterable[str]
     if find_backends and asks_for_available(source.data):
         data, chosen = with_available(source.data, find_backends())
     else:
-        paths = _paths(source.data)
-        data, chosen = _with_backends(source.data, paths), _describe(paths)
+        data, chosen = _with_backends(source.data)
     matrix = resolve(replace(source, data=data))
     return matrix.model_copy(update={"notes": (*matrix.notes, *chosen)})
 
 
-_Paths = Mapping[str, Sequence[str]]
-"""Runtimes by the backend on which each shall execute."""
-_USUAL = "cpu"
-
-
-def _paths(data: Any) -> _Paths:
-    """The backends that follow from runtimes where none is named; none if all take the usual one.
+def _with_backends(data: Any) -> tuple[dict[str, Any], Sequence[str]]:
+    """The matrix with the backends that follow from runtimes where none is named, and a note.
 
     The usual one executes what it can. Another runtime takes the only backend that has it.
     """
     axes = data.get("axes")
     runtimes = axes.get("runtime") if isinstance(axes, dict) else None
     if not isinstance(runtimes, list) or "backend" in axes or "backends" in data:
-        return {}
+        return data, ()
     paths: dict[str, list[str]] = {}
     for runtime in runtimes:
         backends = {backend for backend, known, _ in SUPPORTED if known == runtime}
         only = backends.pop() if len(backends) == 1 else _USUAL
         paths.setdefault(only, []).append(runtime)
-    return paths if paths.keys() - {_USUAL} else {}
-
-
-def _with_backends(data: dict[str, Any], paths: _Paths) -> dict[str, Any]:
-    if not paths:
-        return data
-    lists = {backend: {"axes": {"runtime": runtimes}} for backend, runtimes in paths.items()}
-    return {**data, "axes": {**data["axes"], "backend": list(paths)}, "backends": lists}
-
-
-def _describe(paths: _Paths) -> Iterator[str]:
-    if paths:
-        chosen = (f"{' and '.join(names)} on {backend}" for backend, names in paths.items())
-        yield f"no --backend is named: {', '.join(chosen)}"
+    if not paths.keys() - {_USUAL}:
+        return data, ()
+    chosen = ", ".join(f"{' and '.join(names)} on {backend}" for backend, names in paths.items())
+    lists = {backend: {"axes": {"runtime": names}} for backend, names in paths.items()}
+    new = {**data, "axes": {**axes, "backend": list(paths)}, "backends": lists}
+    return new, [f"no --backend is named: {chosen}"]
 
 
 def _models(options: BenchOptions, command: str) -> list[str]:
@@ -134,5 +119,5 @@ def _number(text: str) -> int | float | str:
     return float(text) if "." in text else int(text)
 
 
-def _given(**values: Any) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
+def _given(options: BenchOptions, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(options, name)) is not None}

@@ -3,25 +3,24 @@
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from orchestrator.commands.program.completion import complete_family
+from orchestrator.commands.program.completion import complete_family, model_names
 from orchestrator.commands.program.program import chosen
 from orchestrator.screen.lines import print_note
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from orchestrator.system.options import Database, Results, choice, number_parser
+from runner.contract.errors import UsageError
 
 ProfileWord = Literal["quick", "standard", "audit"]
 
 
 def _no_model(path: Path | None) -> Path | None:
     """The path of a matrix, unless it is no file and a model is called like that."""
-    from orchestrator.commands.program.completion_words import model_names
-    from runner.contract.errors import UsageError
-
     if path is not None and str(path) in model_names() and not path.exists():
         raise UsageError(
             f"{path}: there is no such file; did you mean `orchestrator bench --model {path}`?",
@@ -30,15 +29,9 @@ def _no_model(path: Path | None) -> Path | None:
     return path
 
 
-MatrixArgument = Annotated[
-    Path, typer.Argument(metavar="MATRIX", help="The matrix file.", callback=_no_model)
-]
-MatrixIfAny = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="MATRIX", help="The matrix file.", show_default=False, callback=_no_model
-    ),
-]
+_matrix = partial(typer.Argument, metavar="MATRIX", help="The matrix file.", callback=_no_model)
+MatrixArgument = Annotated[Path, _matrix()]
+MatrixIfAny = Annotated[Path | None, _matrix(show_default=False)]
 Select = Annotated[
     list[str] | None,
     typer.Option(
@@ -108,7 +101,6 @@ class MatrixChanges:
     ] = None
 
     def overrides(self, profile: str | None = None) -> tuple[str, ...]:
-        """The changes of the matrix, `path=value`."""
         heated = (_SUSTAINED,) if self.sustained else ()
         return (*heated, *overrides_of(self.set_, profile))
 

@@ -82,7 +82,6 @@ RequireGrade = Annotated[
 
 
 def required_baseline(baseline: str | None, command: str) -> str:
-    """The baseline that was named."""
     if baseline is None:
         raise UsageError(
             f"{command}: --baseline is missing",

@@ -1,11 +1,14 @@
-"""Predicted cells as rows for programs and as tables, with what was measured and what to trust."""
+"""Predicted cells for programs and as tables, and those of a matrix as a file."""
 
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+import pyarrow as pa
+
+from analysis.charts.predictions import shown_amount, shown_heading, shown_value
 from analysis.charts.words import path_words
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Target
 from analysis.predict.novelty import NOVELTIES
@@ -13,16 +16,22 @@ from analysis.predict.predictor import NoPrediction, Prediction
 from analysis.results.differing import fact_heading, fact_words, shared, varying, work_words
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
-from orchestrator.commands.predict.axes import PREDICTED_NAMES
-from orchestrator.commands.predict.questions import PredictedCell, PredictedCells
+from orchestrator.commands.predict.cells import CellsAsked, PossibleCells
+from orchestrator.commands.predict.question import PREDICTED_AXES, PREDICTED_NAMES
+from orchestrator.commands.predict.questions import PredictedCell, PredictedCells, predict_possible
 from orchestrator.commands.predict.words import (
     NOVELTY_WORDS,
     error_words,
     later_words,
     source_words,
 )
+from orchestrator.matrix import load_matrix
+from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
+from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.formats import save_answer
 from orchestrator.system.files import database_option
+from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
 from runner.contract.axes import AXES
 from runner.contract.cell import DEFAULT_RUNTIMES
@@ -37,7 +46,6 @@ _DEFAULTS: Mapping[str, object] = {
 """Values without options; a backend is named in any case."""
 _OUTSIDE, _REFUSED = "extrapolation", "refused"
 _DOUBT = "?"
-"""The mark of an extrapolation."""
 
 
 def value_columns(target: str) -> tuple[str, str, str, str]:
@@ -50,7 +58,6 @@ def value_columns(target: str) -> tuple[str, str, str, str]:
 def predicted_rows(
     cells: Sequence[PredictedCell], targets: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each cell, in base units."""
     columns = {target: value_columns(target) for target in targets}
     for one in cells:
         row: dict[str, Any] = {name: getattr(one.cell, name) for name in PREDICTED_NAMES}
@@ -66,10 +73,7 @@ def predicted_rows(
 
 
 def trust_of(answers: Mapping[str, Prediction | NoPrediction]) -> dict[str, Any]:
-    """The novelty of a cell, the features that leave the domain, and the reason of a refusal.
-
-    Of several targets the one that least is known of counts.
-    """
+    """The novelty of the target that least is known of, and reasons for doubt or refusal of any."""
     predictions = [one for one in answers.values() if isinstance(one, Prediction)]
     refused = [one.reason for one in answers.values() if isinstance(one, NoPrediction)]
     outside = dict.fromkeys(sentence for one in predictions for sentence in one.outside)
@@ -97,7 +101,10 @@ def cells_sheet(answer: PredictedCells, form: str) -> Sheet:
         "cells": rows,
     }
     tables = [_table(answer, PREDICTION_TARGETS[name], form) for name in answer.targets]
-    return Sheet(f"Predicted {labels}", tables, tuple(_notes(answer, form)), document, rows)
+    hidden = len(answer.cells) - _MOST_ROWS
+    more = [f"… {hidden:,} more: `--output FILE` for all"] if hidden > 0 else []
+    notes = (*(more if form == ON_SCREEN else []), _answer(answer), *_trust(answer), _next(answer))
+    return Sheet(f"Predicted {labels}", tables, notes, document, rows)
 
 
 def _table(answer: PredictedCells, target: Target, form: str) -> Table:
@@ -113,7 +120,6 @@ def _table(answer: PredictedCells, target: Target, form: str) -> Table:
 
 
 def _facts(cells: Sequence[PredictedCell]) -> list[RowFacts]:
-    """The axes of each cell, backend and runtime in one unless one of them alone differs."""
     axes = [vars(one.cell) for one in cells]
     is_path = len(varying(axes, _PATH)) != 1
     return [
@@ -154,68 +160,46 @@ def _fields(
     several = len({row["novelty"] for row in rows if "novelty" in row}) > 1
     measured = any(row["measured"] is not None for row in rows)
     doubtful = any(row.get("doubt") for row in rows)
+    doubt = Field("doubt", "?", essential=True, shown=lambda one: _DOUBT if one else "")
     return [
         *(Field(name, fact_heading(name), essential=True, wraps=True) for name in differing),
         Field("predicted", target.label.split()[-1], essential=True),
         Field("interval", "90 %", essential=True, right=True),
-        *([Field("doubt", "?", essential=True, shown=_doubt)] if doubtful else []),
+        *([doubt] if doubtful else []),
         *([Field("measured", essential=True)] if measured else []),
-        *([Field("novelty", "asked about", shown=_novelty_words)] if several else []),
+        *([Field("novelty", "asked about", shown=NOVELTY_WORDS.get)] if several else []),
     ]
-
-
-def _doubt(extrapolates: bool | None) -> str:
-    return _DOUBT if extrapolates else ""
-
-
-def _novelty_words(novelty: str | None) -> str | None:
-    return novelty and NOVELTY_WORDS[novelty]
-
-
-def _notes(answer: PredictedCells, form: str) -> Iterator[str]:
-    hidden = len(answer.cells) - _MOST_ROWS
-    if form == ON_SCREEN and hidden > 0:
-        yield f"… {hidden:,} more: `--output FILE` for all"
-    yield _answer(answer)
-    yield from _trust(answer)
-    yield _next(answer)
 
 
 def _answer(answer: PredictedCells) -> str:
     """The first target in a sentence: the one value, or the ends of what was asked."""
     target = PREDICTION_TARGETS[answer.targets[0]]
-    known = [one for one in answer.cells if isinstance(one.answers[target.name], Prediction)]
+    known = [
+        (one, reply)
+        for one in answer.cells
+        if isinstance(reply := one.answers[target.name], Prediction)
+    ]
     if not known:
         return f"{target.label} of none of them is predicted"
     if len(known) == 1:
-        return f"{target.label} of {known[0].cell.id}: {_amount(known[0], target)}"
-    best, worst = _ends(known, target)
+        one, reply = known[0]
+        return f"{target.label} of {one.cell.id}: {_amount(reply, target)}"
+    sign = -1 if target.more_is_better else 1
+    best, worst = (end(known, key=lambda pair: sign * pair[1].value) for end in (min, max))
     more = "most" if target.more_is_better else "least"
     return (
-        f"{more} {target.label}: {_amount(best, target)} for {_name(best, answer)}; from there to"
-        f" {_amount(worst, target)} for {_name(worst, answer)}"
+        f"{more} {target.label}: {_amount(best[1], target)} for {_name(best[0], answer)}; from"
+        f" there to {_amount(worst[1], target)} for {_name(worst[0], answer)}"
     )
 
 
-def _ends(known: Sequence[PredictedCell], target: Target) -> tuple[PredictedCell, PredictedCell]:
-    def value(one: PredictedCell) -> float:
-        answer = one.answers[target.name]
-        assert isinstance(answer, Prediction)
-        return -answer.value if target.more_is_better else answer.value
-
-    return min(known, key=value), max(known, key=value)
-
-
 def _name(one: PredictedCell, answer: PredictedCells) -> str:
-    """A cell by what tells it from the others."""
     differing = _differing(_facts(answer.cells))
     facts = {**_facts([one])[0], "runtime": one.cell.runtime}
     return ", ".join(fact_words({name: facts[name] for name in differing}))
 
 
-def _amount(one: PredictedCell, target: Target) -> str:
-    answer = one.answers[target.name]
-    assert isinstance(answer, Prediction)
+def _amount(answer: Prediction, target: Target) -> str:
     low, high = shown_amount(answer.low, target), shown_amount(answer.high, target)
     doubt = "" if answer.extrapolates else " in 9 of 10 cases"
     return f"{shown_amount(answer.value, target)} ({low.split()[0]} to {high}{doubt})"
@@ -234,42 +218,30 @@ def _trust(answer: PredictedCells) -> Iterator[str]:
         known = f": typically wrong by {error_words(errors.median_error)}" if errors else ""
         rests += f"; {NOVELTY_WORDS[novelty]}{known}"
     yield rests
-    parts = [*_outside(answer), *_refused(answer)]
-    if parts:
-        yield "; ".join(parts)
-
-
-def _outside(answer: PredictedCells) -> Iterator[str]:
-    """The feature that leaves the domain: one that was asked for before those that follow."""
+    parts = []
     outside = [
         sentences
         for one in answer.cells
         if (sentences := [*dict.fromkeys(s for known in one.predictions for s in known.outside)])
     ]
     if outside:
-        first, *others = outside[-1]
-        more = len(others)
-        rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
-        yield f"?: {_OUTSIDE}{_of(len(outside), answer)}: {first}{rest}"
-
-
-def _refused(answer: PredictedCells) -> Iterator[str]:
-    refused = Counter(
-        reply.reason
-        for one in answer.cells
-        for reply in one.answers.values()
-        if isinstance(reply, NoPrediction)
-    )
+        parts.append(_reasons(f"?: {_OUTSIDE}", len(outside), answer, outside[-1]))
+    replies = [reply for one in answer.cells for reply in one.answers.values()]
+    refused = Counter(reply.reason for reply in replies if isinstance(reply, NoPrediction))
     if refused:
-        (first, _), *others = refused.most_common()
-        more = f" (and {len(others)} more {plural(len(others), 'reason')})" if others else ""
         cells = sum(len(one.predictions) < len(one.answers) for one in answer.cells)
-        yield f"{_REFUSED}{_of(cells, answer)}: {first}{more}"
+        reasons = [reason for reason, _ in refused.most_common()]
+        parts.append(_reasons(_REFUSED, cells, answer, reasons))
+    if parts:
+        yield "; ".join(parts)
 
 
-def _of(count: int, answer: PredictedCells) -> str:
-    total = len(answer.cells)
-    return f", {count:,} of {total:,}" if total > 1 else ""
+def _reasons(label: str, count: int, answer: PredictedCells, reasons: Sequence[str]) -> str:
+    """The number of cells with the first of several reasons."""
+    total, more = len(answer.cells), len(reasons) - 1
+    of = f", {count:,} of {total:,}" if total > 1 else ""
+    rest = f" (and {more} more {plural(more, 'reason')})" if more else ""
+    return f"{label}{of}: {reasons[0]}{rest}"
 
 
 def _next(answer: PredictedCells) -> str:
@@ -277,12 +249,13 @@ def _next(answer: PredictedCells) -> str:
         return later[0]
     words = ["orchestrator", "bench"]
     unknown = [one for one in answer.cells if not one.measured]
+    is_usual = all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in answer.cells)
     for name in PREDICTED_NAMES:
         values = dict.fromkeys(getattr(one.cell, name) for one in unknown or answer.cells)
         values.pop(None, None)
         if name == "model" and answer.named_models:
             values = dict.fromkeys(answer.named_models)
-        if name == "runtime" and _are_usual(answer.cells):
+        if name == "runtime" and is_usual:
             continue
         if values and [*values] != [_DEFAULTS.get(name)]:
             words += [f"--{name.replace('_', '-')}", ",".join(map(str, values))]
@@ -293,6 +266,77 @@ def _next(answer: PredictedCells) -> str:
     return f"next{there}: `{shlex.join([*words, *where])}` {verb}"
 
 
-def _are_usual(cells: Sequence[PredictedCell]) -> bool:
-    """True if each runtime is the one that its backend has by default."""
-    return all(one.cell.runtime == DEFAULT_RUNTIMES[one.cell.backend] for one in cells)
+_BATCH_ROWS = 65_536
+_NUMBERS = ("size", "count")
+_MOST_REASONS = 3
+
+
+def predict_matrix(
+    path: Path, question: CellsAsked, overrides: Sequence[str], select: Sequence[str]
+) -> PredictedCells:
+    matrix, selector = load_matrix(path, overrides), Selector(select)
+    expansion = expand(matrix)
+    kept = tuple(entry for entry in expansion.cells if selector.keeps(entry[0]))
+    if not kept:
+        raise nothing_selected(expansion, selector)
+    return predict_possible(question, lambda _: PossibleCells(kept, matrix.models))
+
+
+def save_predictions(answer: PredictedCells, form: str, output: Path) -> None:
+    """Write predictions into a file of this format, whole or not at all."""
+    names = {
+        axis.name: pa.int64() if axis.kind in _NUMBERS else pa.string() for axis in PREDICTED_AXES
+    }
+    values = [column for target in answer.targets for column in value_columns(target)]
+    schema = pa.schema(
+        [
+            *names.items(),
+            ("hardware", pa.string()),
+            *((column, pa.float64()) for column in values),
+            *zip(TRUST_COLUMNS, (pa.string(), pa.bool_(), pa.string()), strict=True),
+        ]
+    )
+    rows = [*predicted_rows(answer.cells, answer.targets)]
+    columns = [
+        pa.array((row[name] for row in rows), schema.field(name).type, size=len(rows))
+        for name in schema.names
+    ]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    save_answer(Answer(schema, iter(table.to_batches(_BATCH_ROWS))), form, output)
+
+
+def matrix_summary(answer: PredictedCells, output: Path) -> dict[str, Any]:
+    """The numbers of cells in a file of predictions, as JSON has them."""
+    refused = Counter(
+        next(one.reason for one in cell.answers.values() if isinstance(one, NoPrediction))
+        for cell in answer.cells
+        if not cell.predictions
+    )
+    return {
+        "output": str(output),
+        "cells": len(answer.cells),
+        "predicted": len(answer.cells) - refused.total(),
+        "extrapolated": sum(
+            any(one.extrapolates for one in cell.predictions) for cell in answer.cells
+        ),
+        "refused": dict(refused.most_common()),
+        "targets": answer.targets,
+        "added_since": answer.predictor.added,
+    }
+
+
+def matrix_lines(answer: PredictedCells, summary: Mapping[str, Any]) -> Iterator[str]:
+    """The same in words, and what the predictions rest on."""
+    total, reasons = summary["cells"], summary["refused"]
+    yield (
+        f"{summary['output']}: {total:,} {plural(total, 'cell')}: {summary['predicted']:,}"
+        f" predicted, {summary['extrapolated']:,} of them by extrapolation;"
+        f" {sum(reasons.values()):,} refused"
+    )
+    for reason, count in [*reasons.items()][:_MOST_REASONS]:
+        yield f"refused {count:,}: {reason}"
+    more = len(reasons) - _MOST_REASONS
+    if more > 0:
+        yield f"… and {more} more {plural(more, 'reason')}, which the column `reason` has"
+    yield f"rests on {source_words(answer.predictor.manifest.examples)}"
+    yield from later_words(answer.predictor)

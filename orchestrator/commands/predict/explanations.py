@@ -4,23 +4,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from analysis.charts.predictions.factors import factor_name, main_factors
-from analysis.charts.predictions.units import shown_amount, shown_heading, shown_value
+from analysis.charts.predictions import (
+    factor_name,
+    main_factors,
+    shown_amount,
+    shown_heading,
+    shown_value,
+)
 from analysis.charts.words import listed
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine, Target
-from analysis.predict.explanation import Explanation, Factor, explanation_of
-from analysis.predict.forecaster import Forecaster, placement_of
+from analysis.predict.explanation import Explanation, explanation_of
+from analysis.predict.forecaster import placement_of
 from analysis.predict.predictor import NoPrediction
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.cells import (
     CellsAsked,
+    Notice,
     PossibleCells,
     axes_of_id,
     cells_of_axes,
+    counted_cells,
     require_models,
+    unheard_notice,
 )
-from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
 from orchestrator.commands.predict.questions import Consultation, PredictedCell, consult
 from orchestrator.commands.predict.stored_predictor import StoredPredictor
 from orchestrator.commands.predict.words import NOVELTY_WORDS, later_words, source_words
@@ -31,12 +38,10 @@ from runner.contract.errors import UsageError
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-
 _MOST_CELLS = 20
 _MOST_FACTORS = 8
 """Factors that a terminal shows; of the others it shows the product."""
 _MOST_NAMED = 2
-_EFFECT, _TREES = "effect of what was measured", "trees"
 _BASE, _PREDICTION = "counted work", "prediction"
 
 
@@ -57,11 +62,9 @@ class Explanations:
     predictor: StoredPredictor
     cells: tuple[ExplainedCell, ...]
     refused: int
-    """Cells of which nothing is predicted."""
 
     def chart(self) -> "Chart":
-        """The first of them, drawn."""
-        from analysis.charts.predictions.factors import explanation_chart
+        from analysis.charts.predictions import explanation_chart
 
         first = self.cells[0]
         return explanation_chart(
@@ -82,7 +85,13 @@ def explain_cells(
     if not cell_ids:
         require_models(question.axes)
     consultation = consult(question)
-    possible = counted_cells(_cells(question, cell_ids, consultation), question.results, report)
+    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
+    parts = parts or [cells_of_axes(consultation.axes(question))]
+    possible = PossibleCells(
+        tuple(entry for part in parts for entry in part.cells),
+        {name: model for part in parts for name, model in part.models.items()},
+    )
+    possible = counted_cells(possible, question.results, report)
     if len(possible.cells) > _MOST_CELLS:
         raise UsageError(
             f"predict explain: {len(possible.cells):,} cells are too many to explain; at most"
@@ -90,69 +99,57 @@ def explain_cells(
             hint="name fewer values",
         )
     cells = consultation.forecast(possible)
-    explained = [
-        ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
-        for one in cells
-        if one.machine is not None
-        for target in consultation.targets
-        if (
-            explanation := _explanation(consultation.forecaster, target, possible, one, one.machine)
-        )
-    ]
+    explained = tuple(_explained(consultation, possible, cells))
     refused = sum(not one.predictions for one in cells)
-    return Explanations(consultation.predictor, tuple(explained), refused)
+    return Explanations(consultation.predictor, explained, refused)
 
 
-def _cells(
-    question: CellsAsked, cell_ids: Sequence[str], consultation: Consultation
-) -> PossibleCells:
-    """The cells with these ids; those that options name where there are none."""
-    if not cell_ids:
-        return cells_of_axes(consultation.axes(question))
-    parts = [cells_of_axes(axes_of_id(one)) for one in cell_ids]
-    return PossibleCells(
-        tuple(entry for part in parts for entry in part.cells),
-        {name: model for part in parts for name, model in part.models.items()},
-    )
-
-
-def _explanation(
-    forecaster: Forecaster,
-    target: str,
-    possible: PossibleCells,
-    one: PredictedCell,
-    machine: KnownMachine,
-) -> Explanation | None:
-    """None where this target of the cell is refused."""
-    answer = one.answers[target]
-    if isinstance(answer, NoPrediction):
-        return None
-    model = possible.models[one.cell.model]
-    placement = placement_of(one.cell, model, machine, possible.counts)
-    if isinstance(placement, NoPrediction):
-        return None
-    explanation = explanation_of(forecaster.predictors[target], placement)
-    return (
-        None if isinstance(explanation, NoPrediction) else replace(explanation, prediction=answer)
-    )
+def _explained(
+    consultation: Consultation, possible: PossibleCells, cells: Sequence[PredictedCell]
+) -> Iterator[ExplainedCell]:
+    """Each target of each cell, as far as it is not refused."""
+    for one in cells:
+        if one.machine is None:
+            continue
+        model = possible.models[one.cell.model]
+        placement = placement_of(one.cell, model, one.machine, possible.counts)
+        for target, answer in one.answers.items():
+            if isinstance(answer, NoPrediction) or isinstance(placement, NoPrediction):
+                continue
+            explanation = explanation_of(consultation.forecaster.predictors[target], placement)
+            if not isinstance(explanation, NoPrediction):
+                explanation = replace(explanation, prediction=answer)
+                yield ExplainedCell(one.cell, one.machine, PREDICTION_TARGETS[target], explanation)
 
 
 def explanation_sheet(answer: Explanations, form: str) -> Sheet:
-    """The explanations as a sheet of this format."""
-    most = _MOST_FACTORS if form == ON_SCREEN else None
-    tables = [_table(one, most) for one in answer.cells]
+    tables = [_table(one, form) for one in answer.cells]
     document = {
         "database": str(answer.predictor.database),
         "explanations": [_document(one) for one in answer.cells],
         "refused": answer.refused,
     }
-    return Sheet("Explained predictions", tables, tuple(_notes(answer)), document)
+    first, predictor = answer.cells[0], answer.predictor
+    rests = source_words(predictor.manifest.targets[first.target.name].examples)
+    notes = [f"rests on {rests}; {NOVELTY_WORDS[first.explanation.prediction.novelty]}"]
+    if answer.refused:
+        more = f"{answer.refused:,} more, which `orchestrator predict` gives the reasons of"
+        notes.append(f"refused: {more}")
+    notes += later_words(predictor)
+    return Sheet("Explained predictions", tables, notes, document)
 
 
-def _table(one: ExplainedCell, most: int | None) -> Table:
+def _table(one: ExplainedCell, form: str) -> Table:
     factors = one.explanation.factors
-    shown = [*factors] if most is None else main_factors(factors, most)
-    steps = [_step(factor) for factor in shown]
+    shown = main_factors(factors, _MOST_FACTORS) if form == ON_SCREEN else factors
+    steps: list[dict[str, Any]] = [
+        {
+            "step": f"trees: {factor.name}" if factor.origin == "trees" else factor.name,
+            "of": factor.subject or None,
+            "factor": factor.value,
+        }
+        for factor in shown
+    ]
     base = shown_value(one.explanation.base, one.target)
     value = shown_value(one.explanation.prediction.value, one.target)
     rows = [
@@ -160,23 +157,18 @@ def _table(one: ExplainedCell, most: int | None) -> Table:
         *steps,
         {"step": _PREDICTION, "value": value},
     ]
+
+    def times(factor: float | None) -> str | None:
+        return None if factor is None else format_number(factor)
+
     fields = [
         Field("step", essential=True),
         Field("of", wraps=True, essential=True),
-        Field("factor", "times", essential=True, right=True, shown=_factor_text),
+        Field("factor", "times", essential=True, right=True, shown=times),
         Field("value", shown_heading(one.target).rpartition(", ")[2], essential=True),
     ]
     title = f"{shown_heading(one.target).partition(',')[0]} of {one.cell.id}"
     return Table(title, fields, rows, tuple(_sentences(one)))
-
-
-def _step(factor: Factor) -> dict[str, Any]:
-    name = f"trees: {factor.name}" if factor.origin == "trees" else factor.name
-    return {"step": name, "of": factor.subject or None, "factor": factor.value}
-
-
-def _factor_text(value: float | None) -> str | None:
-    return None if value is None else format_number(value)
 
 
 def _sentences(one: ExplainedCell) -> Iterator[str]:
@@ -194,15 +186,6 @@ def _sentences(one: ExplainedCell) -> Iterator[str]:
     )
     if explanation.prediction.outside:
         yield f"extrapolation: {'; '.join(explanation.prediction.outside)}"
-
-
-def _notes(answer: Explanations) -> Iterator[str]:
-    novelty = answer.cells[0].explanation.prediction.novelty
-    facts = answer.predictor.manifest.targets[answer.cells[0].target.name]
-    yield f"rests on {source_words(facts.examples)}; {NOVELTY_WORDS[novelty]}"
-    if answer.refused:
-        yield f"refused: {answer.refused:,} more, which `orchestrator predict` gives the reasons of"
-    yield from later_words(answer.predictor)
 
 
 def _document(one: ExplainedCell) -> dict[str, Any]:

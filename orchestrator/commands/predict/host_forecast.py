@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.backends.machine import this_host
-from orchestrator.planning.forecast import CellForecast, CellForecasts
+from orchestrator.planning.estimate import CellForecast, CellForecasts
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 
@@ -17,36 +16,27 @@ if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import Prediction
 
-
 _TARGETS = ("latency", "memory")
-_PREDICTING = "lightgbm"
-"""The package that predictors need beside their files."""
 
 
 def find_forecast(database: Path) -> CellForecasts | None:
     """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
-    if not database.is_file() or find_spec(_PREDICTING) is None:
+    if not database.is_file() or find_spec("lightgbm") is None:
         return None
     from orchestrator.commands.predict.stored_predictor import predictor_folder
 
-    return partial(_forecasts, database) if predictor_folder(database).is_dir() else None
+    def forecast(cells: Sequence[Cell], models: Mapping[str, ModelSpec]) -> list[CellForecast]:
+        known = host_forecast(database)
+        return known(cells, models) if known else [CellForecast()] * len(cells)
 
-
-def _forecasts(
-    database: Path, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
-) -> list[CellForecast]:
-    forecast = host_forecast(database)
-    return forecast(cells, models) if forecast else [CellForecast()] * len(cells)
+    return forecast if predictor_folder(database).is_dir() else None
 
 
 def host_forecast(database: Path) -> "HostForecast | None":
-    """The database's predictor, for cells on this machine.
-
-    None where there is no predictor, nothing that could read it, or nothing measured here in it.
-    """
+    """The database's predictor for cells on this machine; None where none can be used."""
     if find_forecast(database) is None:
         return None
-    from analysis.recommend.host import hardware_of_host
+    from analysis.recommend.known_results import hardware_of_host
     from orchestrator.commands.predict.stored_predictor import open_predictor
     from orchestrator.store.store import Store
 
@@ -67,7 +57,6 @@ class HostForecast:
 
     forecaster: "Forecaster"
     machines: Mapping[str, "KnownMachine"]
-    """By backend, what the predictor knows of this machine."""
 
     def __call__(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
@@ -81,7 +70,6 @@ class HostForecast:
     def predictions(
         self, cells: Sequence[Cell], models: Mapping[str, ModelSpec], target: str
     ) -> "list[Prediction | None]":
-        """The prediction of each cell, None where there is none."""
         from analysis.predict.predictor import NoPrediction
 
         answers: list[Prediction | None] = [None] * len(cells)

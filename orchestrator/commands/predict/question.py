@@ -1,29 +1,40 @@
 """Options of questions to a predictor: cells by their axes, the device and the targets."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import DatabaseChoice
-from orchestrator.commands.predict.axes import PREDICTED_NAMES
+from orchestrator.system.options import choice
 from orchestrator.system.text import split_list
+from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
 
 if TYPE_CHECKING:
     from orchestrator.commands.predict.cells import CellsAsked
 
+_NOT_PREDICTED = ("scenario", "target_qps", "slo_ms", "workers")
+"""Axes of arrival patterns and of starts, of which counted work says nothing."""
+PREDICTED_AXES: tuple[Axis, ...] = tuple(axis for axis in AXES if axis.name not in _NOT_PREDICTED)
+PREDICTED_NAMES: tuple[AxisName, ...] = tuple(axis.name for axis in PREDICTED_AXES)
 
-def _target_names(given: list[str] | None) -> list[str]:
-    """The targets that the option names; empty for the usual one."""
-    if not given:
+ALL_TARGETS = "all"
+SourceChoice = Literal["ours", "all"]
+SourceOption = Annotated[
+    SourceChoice,
+    choice(SourceChoice, "--source", help="all: imported results too, simulated ones never."),
+]
+
+
+def target_names(texts: list[str] | None, *others: str) -> list[str]:
+    """The targets that an option names, each once; these other words are allowed too."""
+    if not texts:
         return []
     from analysis.predict.examples.placements import PREDICTION_TARGETS
-    from orchestrator.commands.predict.questions import ALL_TARGETS
 
-    names = split_list(given)
-    known = [*PREDICTION_TARGETS, ALL_TARGETS]
+    names, known = split_list(texts), [*PREDICTION_TARGETS, *others]
     for name in names:
         if name not in known:
             raise UsageError(f"--target: {refuse_unknown(name, known)}")
@@ -50,7 +61,7 @@ class PredictionOptions(DatabaseChoice):
             metavar="NAMES",
             help="latency, throughput, memory, energy, or all."
             "  [default: latency, else throughput]",
-            callback=_target_names,
+            callback=lambda texts: target_names(texts, ALL_TARGETS),
         ),
     ] = None
 

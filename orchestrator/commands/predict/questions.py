@@ -2,23 +2,25 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from analysis.predict.examples.example_rows import measured_targets
-from analysis.predict.examples.known_machines import find_machine, machine_of_data_sheet
+from analysis.predict.examples.machines import find_machine, machine_of_data_sheet
 from analysis.predict.examples.placements import KnownMachine
 from analysis.predict.forecaster import Forecaster
 from analysis.predict.manifest import PredictorManifest
 from analysis.predict.predictor import NoPrediction, Prediction
-from analysis.results.source import ArrowSource
 from orchestrator.commands.predict.cells import (
     CellsAsked,
+    Notice,
     PossibleCells,
     cells_of_axes,
+    counted_cells,
     require_models,
+    unheard_notice,
 )
-from orchestrator.commands.predict.counted_work import Notice, counted_cells, unheard_notice
+from orchestrator.commands.predict.question import ALL_TARGETS
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
@@ -30,7 +32,6 @@ from runner.contract.reasons import Reason
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
 
-ALL_TARGETS = "all"
 _USUAL_TARGETS = ("latency", "throughput", "memory", "energy")
 _USUAL_BACKEND = "cpu"
 
@@ -43,13 +44,11 @@ class PredictedCell:
     machine: KnownMachine | None
     """The machine that it is predicted for; None if none is known."""
     answers: Mapping[str, Prediction | NoPrediction]
-    """By target."""
-    measured: Mapping[str, float]
+    measured: Mapping[str, float] = field(default_factory=dict)
     """By target, in base units: the newest result on the same machine; empty if there is none."""
 
     @property
     def predictions(self) -> list[Prediction]:
-        """The answers that are no refusals."""
         return [one for one in self.answers.values() if isinstance(one, Prediction)]
 
 
@@ -64,8 +63,7 @@ class PredictedCells:
     """The models as options name them, folders and files by their paths."""
 
     def chart(self) -> "Chart":
-        """Its first target over a size, drawn."""
-        from analysis.charts.predictions.curve import DrawnCell, prediction_chart
+        from analysis.charts.predictions import DrawnCell, prediction_chart
 
         target = self.targets[0]
         drawn = [
@@ -90,33 +88,31 @@ class Consultation:
     targets: tuple[str, ...]
     forecaster: Forecaster
     machine: KnownMachine | None
-    """None for the best known one of each backend."""
 
     def axes(self, question: CellsAsked) -> Mapping[AxisName, Sequence[str]]:
-        """The axes; where they name no backend, that of the machine, or the one known best."""
         known = [self.machine] if self.machine else list(self.forecaster.machines)
         backends = [backend for one in known for backend in one.backends]
-        if question.names_a_path or not backends or _USUAL_BACKEND in backends:
+        is_named = question.axes.get("backend") or question.axes.get("runtime")
+        if is_named or not backends or _USUAL_BACKEND in backends:
             return question.axes
         return {**question.axes, "backend": backends[:1]}
 
     def forecast(self, possible: PossibleCells) -> tuple[PredictedCell, ...]:
-        """The predictions of each cell."""
         cells = forecast_cells(self.forecaster, possible, self.targets, self.machine)
         if not any(one.predictions for one in cells):
-            raise _nothing(cells, self._other_targets(possible))
+            others = [name for name in self.predictor.manifest.targets if name not in self.targets]
+            forecaster = self.predictor.forecaster(others)
+            known = forecast_cells(forecaster, possible, others, self.machine)
+            answers = [one.answers for one in known]
+            raise _nothing(
+                cells,
+                [
+                    name
+                    for name in others
+                    if any(isinstance(answer[name], Prediction) for answer in answers)
+                ],
+            )
         return cells
-
-    def _other_targets(self, possible: PossibleCells) -> list[str]:
-        """The targets that were not asked about, and of which something can be predicted."""
-        others = [name for name in self.predictor.manifest.targets if name not in self.targets]
-        forecaster = self.predictor.forecaster(others)
-        cells = forecast_cells(forecaster, possible, others, self.machine)
-        return [
-            name
-            for name in others
-            if any(isinstance(one.answers[name], Prediction) for one in cells)
-        ]
 
 
 def predict_cells(question: CellsAsked, report: Notice = unheard_notice) -> PredictedCells:
@@ -133,14 +129,18 @@ def predict_possible(
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
     consultation = consult(question)
     possible = counted_cells(cells_of(consultation), question.results, report)
+    cells = consultation.forecast(possible)
+    placed = [(one.machine.key if one.machine else "", one.cell) for one in cells]
     with Store.open_readonly(question.database) as store:
-        cells = _with_measured(consultation.forecast(possible), store)
+        measured = measured_targets(store, placed)
+    cells = tuple(
+        replace(one, measured=measured.get(number, {})) for number, one in enumerate(cells)
+    )
     models = question.axes.get("model", ())
     return PredictedCells(consultation.predictor, consultation.targets, cells, models)
 
 
 def consult(question: CellsAsked) -> Consultation:
-    """Open the predictor that a question is for."""
     predictor = look_into_predictor(question.database)
     targets = _chosen_targets(predictor.manifest, question.targets)
     forecaster = predictor.forecaster(targets)
@@ -154,7 +154,6 @@ def forecast_cells(
     targets: Sequence[str],
     machine: KnownMachine | None = None,
 ) -> tuple[PredictedCell, ...]:
-    """The predictions of each cell, on this machine or on the best known one of its backend."""
     placed = [
         (cell, chosen, _refusal(cell, reason, chosen, possible))
         for cell, reason in possible.cells
@@ -168,10 +167,7 @@ def forecast_cells(
     by_target = {name: map(_marked, answers, doubts) for name, answers in forecasts.items()}
     return tuple(
         PredictedCell(
-            cell,
-            chosen,
-            {name: refusal or next(answers) for name, answers in by_target.items()},
-            measured={},
+            cell, chosen, {name: refusal or next(answers) for name, answers in by_target.items()}
         )
         for cell, chosen, refusal in placed
     )
@@ -197,18 +193,6 @@ def _marked(answer: Prediction | NoPrediction, doubt: str | None) -> Prediction 
     return replace(answer, outside=(doubt, *answer.outside))
 
 
-def _with_measured(
-    cells: Sequence[PredictedCell], source: ArrowSource
-) -> tuple[PredictedCell, ...]:
-    """The same cells with what was measured of them, each on its machine."""
-    places = [(one.machine.key if one.machine else "", one.cell) for one in cells]
-    values = measured_targets(source, places)
-    return tuple(
-        replace(one, measured=values[number]) if number in values else one
-        for number, one in enumerate(cells)
-    )
-
-
 def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[str, ...]:
     """The targets that are asked for; the first that the predictor knows if none is named."""
     known = [*manifest.targets]
@@ -227,7 +211,6 @@ def _chosen_targets(manifest: PredictorManifest, named: Sequence[str]) -> tuple[
 
 
 def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | None:
-    """The machine of that name, or the device of a data sheet; None if no name is given."""
     if name is None:
         return None
     machine = find_machine(name, forecaster.machines)
@@ -243,7 +226,6 @@ def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | 
 
 
 def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
-    """The error where every cell is refused, with other targets that would be answered."""
     reasons = Counter(
         answer.reason
         for one in cells
@@ -252,14 +234,13 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
     )
     (first, count), *more = reasons.most_common()
     of_all = f" ({count:,} of {len(cells):,} cells; {len(more)} more reasons)" if more else ""
-    if others:
-        options = " or ".join(f"--target {name}" for name in others)
-        return NothingToDo(
-            f"nothing of that target can be predicted: {first}{of_all}",
-            hint=f"{options} is answered: results of that kind were measured there",
-        )
-    return NothingToDo(
-        f"nothing can be predicted: {first}{of_all}",
-        hint="`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
-        " measures what it lacks",
+    message = "nothing can be predicted"
+    hint = (
+        "`orchestrator predict show` says what the predictor rests on; `orchestrator bench`"
+        " measures what it lacks"
     )
+    if others:
+        message = "nothing of that target can be predicted"
+        options = " or ".join(f"--target {name}" for name in others)
+        hint = f"{options} is answered: results of that kind were measured there"
+    return NothingToDo(f"{message}: {first}{of_all}", hint=hint)

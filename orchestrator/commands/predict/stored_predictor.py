@@ -5,23 +5,21 @@ altered, is refused before anything in it is believed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from analysis.predict.kept_evaluation import (
+from analysis.predict.manifest import (
     EVALUATION_NAME,
+    MANIFEST_NAME,
     KeptEvaluation,
     KeptTrial,
-    parse_evaluation,
-)
-from analysis.predict.manifest import (
-    MANIFEST_NAME,
     PredictorManifest,
-    ReadFile,
     Sources,
+    parse_evaluation,
     predictor_manifest,
 )
 from analysis.predict.novelty import Novelty
@@ -36,18 +34,14 @@ from orchestrator.system.files import (
     translate_os_errors,
 )
 from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
-from runner.contract.files import sync
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain, sync
 
 if TYPE_CHECKING:
     from analysis.predict.forecaster import Forecaster
 
-
 MOST_BYTES = 256 << 20
 """Most bytes of one file: 15,000 rows take some 10 MB."""
 _DIGEST = "SELECT predictor_sha256 FROM schema_version"
-KeptTrials: TypeAlias = Mapping[str, Mapping[Novelty, KeptTrial]]
-"""Trials by target and novelty."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +51,18 @@ class StoredPredictor:
     database: Path
     manifest: PredictorManifest
     added: int
-    """Results that came since it was trained and that it could learn from."""
 
     @property
     def folder(self) -> Path:
-        """The folder with its files."""
         return predictor_folder(self.database)
 
     def forecaster(self, targets: Sequence[str] | None = None) -> "Forecaster":
-        """The forecaster of these targets; None for all that it knows."""
-        from analysis.predict.artefact import read_forecaster
+        from analysis.predict.forecaster import read_forecaster
 
         refuse = partial(_refused, self.database)
-        return read_forecaster(self.manifest, _reader(self.folder), refuse, targets)
+        return read_forecaster(
+            self.manifest, lambda name: plain_text(self.folder / name), refuse, targets
+        )
 
 
 @dataclass(frozen=True)
@@ -78,35 +71,28 @@ class ReadyForecaster:
 
     forecaster: "Forecaster | None" = None
     added: int = 0
-    """Results that came since it was trained."""
     refusal: str | None = None
-    """The reason why what was trained cannot be used."""
 
 
 def predictor_folder(database: Path) -> Path:
-    """The folder of a database's predictor, beside it."""
     return database.with_name(f"{database.name}.predictor")
 
 
 def training_command(database: Path, sources: Sources = "ours") -> str:
-    """The command that makes a new predictor of this database."""
     whose = ["--source all"] if sources == "all" else []
     return " ".join(["orchestrator predict train", *database_option(database), *whose])
 
 
 def evaluation_command(database: Path, sources: Sources) -> str:
-    """The command that evaluates predictions of this database, and keeps what it finds."""
     whose = ["--source all"] if sources == "all" else []
     return " ".join(["orchestrator predict evaluate", *whose, *database_option(database)])
 
 
 def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Path:
-    """Write a predictor's files, whole or not at all; returns their folder.
-
-    The database keeps the digest, SHA-256 of the file that vouches for the others, in hex.
-    """
+    """Write a predictor's files, whole or not at all, and bind it to the database by its digest."""
     folder = predictor_folder(database)
-    if folder.exists() and not (folder / MANIFEST_NAME).is_file() and not _is_empty(folder):
+    is_empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not (is_empty or (folder / MANIFEST_NAME).is_file()):
         raise UsageError(f"{folder}: is no predictor of ours", hint="move it away")
     from orchestrator.store.health.decisions import bind_predictor
 
@@ -132,16 +118,17 @@ def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
         )
     (digest,) = source.arrow(_DIGEST).column(0).to_pylist()
     refuse = partial(_refused, database)
-    manifest = predictor_manifest(_reader(folder), digest, refuse)
+    manifest = predictor_manifest(lambda name: plain_text(folder / name), digest, refuse)
     if manifest.schema_version != STORE_VERSION:
         raise refuse(
             f"it is of schema {manifest.schema_version}, and databases are of {STORE_VERSION}"
         )
-    changed = changed_rows(manifest.rows, rows_by_run(source, imported=manifest.sources == "all"))
-    if changed.removed:
+    now = rows_by_run(source, imported=manifest.sources == "all")
+    added, removed = changed_rows(manifest.rows, now)
+    if removed:
         total = sum(manifest.rows.values())
-        raise refuse(f"{changed.removed:,} of the {total:,} results that it rests on are gone")
-    return StoredPredictor(database, manifest, changed.added)
+        raise refuse(f"{removed:,} of the {total:,} results that it rests on are gone")
+    return StoredPredictor(database, manifest, added)
 
 
 def look_into_predictor(database: Path) -> StoredPredictor:
@@ -153,11 +140,7 @@ def look_into_predictor(database: Path) -> StoredPredictor:
 def ready_forecaster(
     database: Path, source: ArrowSource, targets: Collection[str]
 ) -> ReadyForecaster:
-    """The forecaster of these targets; one without a forecaster where none can be used.
-
-    What was measured can be ranked without it, so a damaged, foreign or stale predictor, and a
-    missing extra `analysis`, are no errors here, but remarks.
-    """
+    """The forecaster of these targets; a remark on what is wrong where it cannot be used."""
     if not predictor_folder(database).is_dir():
         return ReadyForecaster()
     try:
@@ -169,7 +152,6 @@ def ready_forecaster(
 
 
 def plain_text(path: Path) -> str:
-    """The text of a plain file."""
     try:
         return read_plain(path, MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -183,36 +165,29 @@ def plain_text(path: Path) -> str:
             raise error
 
 
-def _reader(folder: Path) -> ReadFile:
-    return lambda name: plain_text(folder / name)
-
-
 def _refused(database: Path, fault: str) -> StoreError:
-    """The error that says why a predictor cannot be used, with what makes a new one."""
     return StoreError(
         f"{predictor_folder(database)}: {fault}", hint=f"train anew: `{training_command(database)}`"
     )
 
 
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
-
-
-def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Path | None:
-    """Keep trials beside the predictor of just these rows, with earlier ones of other targets.
-
-    Returns the file; None where there is no predictor of the rows with this digest.
-    """
+def keep_evaluation(
+    database: Path, rows_digest: str, trials: Mapping[str, Mapping[Novelty, KeptTrial]]
+) -> Path | None:
+    """Keep trials beside the predictor of just these rows, if any, with those of other targets."""
     if not predictor_folder(database).is_dir():
         return None
     with writer_lock(database):
         predictor = look_into_predictor(database)
         if predictor.manifest.rows_digest != rows_digest:
             return None
+        earlier = None
+        with suppress(StoreError):
+            earlier = kept_evaluation(predictor)
         evaluation = KeptEvaluation(
             evaluated_at=datetime.now(UTC),
             rows_digest=rows_digest,
-            targets={**_earlier(predictor), **trials},
+            targets={**(earlier.targets if earlier else {}), **trials},
         )
         path = predictor.folder / EVALUATION_NAME
         with output_file(path) as file:
@@ -221,7 +196,6 @@ def keep_evaluation(database: Path, rows_digest: str, trials: KeptTrials) -> Pat
 
 
 def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
-    """The evaluation that is kept beside a predictor; None where there is none of its results."""
     try:
         evaluation = parse_evaluation(plain_text(predictor.folder / EVALUATION_NAME))
     except FileNotFoundError:
@@ -233,12 +207,3 @@ def kept_evaluation(predictor: StoredPredictor) -> KeptEvaluation | None:
         ) from damaged
     is_of_its_rows = evaluation.rows_digest == predictor.manifest.rows_digest
     return evaluation if is_of_its_rows else None
-
-
-def _earlier(predictor: StoredPredictor) -> KeptTrials:
-    """The trials that are kept already; none where they cannot be read."""
-    try:
-        evaluation = kept_evaluation(predictor)
-    except StoreError:
-        return {}
-    return evaluation.targets if evaluation else {}

@@ -19,11 +19,8 @@ from runner.contract.errors import NothingToDo
 
 if TYPE_CHECKING:
     from analysis.charts.chart import Chart
-    from orchestrator.commands.predict.training import TrainedPredictor
-
 
 NOVELTY_WORDS: Mapping[str, str] = {name: words.measured for name, words in NAMED_NOVELTIES.items()}
-"""The part of a question that was measured, by its novelty."""
 _OURS = "ours"
 _MOST_REASONS = 2
 _MOST_MACHINES = 4
@@ -47,14 +44,12 @@ def source_words(examples: Mapping[str, int]) -> str:
 
 
 def added_words(added: int, command: str) -> Iterator[str]:
-    """The sentence about results that came since a predictor was trained."""
     if added:
         came = f"{added:,} {plural(added, 'result')} came since it was trained"
         yield f"{came}: `{command}` learns from {'it' if added == 1 else 'them'}"
 
 
 def later_words(predictor: StoredPredictor) -> Iterator[str]:
-    """The same of this predictor, which a command trains on the same sources again."""
     command = training_command(predictor.database, predictor.manifest.sources)
     yield from added_words(predictor.added, command)
 
@@ -69,21 +64,19 @@ _FIELDS = (
 )
 
 
-def trained_sheet(trained: "TrainedPredictor") -> Sheet:
-    """A predictor that was just made."""
-    manifest = trained.manifest
-    seconds = format_duration(round(trained.seconds, 1))
+def trained_sheet(predictor: StoredPredictor, seconds: float) -> Sheet:
+    """A predictor that was trained in so many seconds."""
+    manifest, folder = predictor.manifest, str(predictor.folder)
     notes = (
-        f"{trained.folder}: trained in {seconds}",
+        f"{folder}: trained in {format_duration(round(seconds, 1))}",
         *_left_out(manifest),
-        _next(trained.database),
+        _next(predictor.database),
     )
-    return _sheet(manifest, trained.database, notes, {"folder": str(trained.folder)})
+    return _sheet(manifest, predictor.database, notes, {"folder": folder})
 
 
 def predictor_chart(manifest: PredictorManifest) -> "Chart":
-    """The errors of a predictor, drawn."""
-    from analysis.charts.predictions.errors import errors_chart
+    from analysis.charts.accuracy import errors_chart
 
     chart = errors_chart(manifest, NOVELTY_WORDS)
     if chart is None:
@@ -95,7 +88,6 @@ def predictor_chart(manifest: PredictorManifest) -> "Chart":
 
 
 def predictor_sheet(predictor: StoredPredictor) -> Sheet:
-    """A predictor that was looked into."""
     manifest, known = predictor.manifest, predictor.forecaster(targets=()).machines
     names = [machine.name for machine in known]
     more = len(names) - _MOST_MACHINES
@@ -127,7 +119,10 @@ def _sheet(
     manifest: PredictorManifest, database: Path, notes: Sequence[str], data: Mapping[str, Any]
 ) -> Sheet:
     rows = [*_rows(manifest)]
-    shown = [row | {"label": _unless_above(rows, number)} for number, row in enumerate(rows)]
+    shown = [
+        row | {"label": "" if above and above["label"] == row["label"] else row["label"]}
+        for above, row in zip([None, *rows], rows, strict=False)
+    ]
     title = f"Predictor of {database}: {source_words(manifest.examples)}"
     table = Table(title, _FIELDS, shown, tuple(_answer(rows, manifest)))
     document = manifest.model_dump(mode="json", exclude={"files", "columns"})
@@ -142,14 +137,7 @@ def _rows(manifest: PredictorManifest) -> Iterator[dict[str, Any]]:
                 yield {"target": name, "label": label, "novelty": novelty, **errors.model_dump()}
 
 
-def _unless_above(rows: Sequence[Mapping[str, Any]], number: int) -> str:
-    """The label of a row; empty where the row above has the same."""
-    label: str = rows[number]["label"]
-    return "" if number and rows[number - 1]["label"] == label else label
-
-
 def _answer(rows: Sequence[Mapping[str, Any]], manifest: PredictorManifest) -> Iterator[str]:
-    """The errors of the first target in a sentence."""
     labels = [PREDICTION_TARGETS[name].label for name in manifest.targets]
     if not rows:
         yield (

@@ -20,11 +20,7 @@ class Command(ABC):
 
     @abstractmethod
     def execute(self) -> int | None:
-        """Do what is asked for.
-
-        Returns:
-            The exit code; None for 0.
-        """
+        """Do what is asked for; the exit code, None for 0."""
 
     def given(self) -> dict[str, str]:
         """The fields that are not as they are usually, with the names that the user sees."""
@@ -71,9 +67,5 @@ def fields_in_help(command: object) -> list[str]:
 
 
 def execute(command: object) -> int:
-    """Do what a command line asks for.
-
-    Returns:
-        The exit code.
-    """
+    """Do what a command line asks for; the exit code."""
     return command.execute() or 0 if isinstance(command, Command) else 0

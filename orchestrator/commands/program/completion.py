@@ -1,19 +1,25 @@
-"""Completion by the shell: of values, and how it is installed. It fails in silence."""
+"""Completion by the shell: of values, and how it is installed. It fails in silence.
 
+Words are read from names of files, without opening any, as a user waits for each of them.
+"""
+
+import json
 import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 import typer
 
+import runner
+from analysis.results.synonyms import axis_called
 from orchestrator.commands.program.program import known_name
 from orchestrator.screen.lines import print_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
-from runner.contract.synonyms import axis_called
 
 PROGRAM = "orchestrator"
 _VARIABLE = "_ORCHESTRATOR_COMPLETE"
@@ -23,6 +29,9 @@ _LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 _OPTION = re.compile(r"(?<=\s--)[A-Za-z][\w-]*(?=[\s=])")
 _START_FILES = (".bashrc", ".zshrc")
 """Files of shells that get a line there."""
+_MODELS = Path(runner.__file__).parent / "contract" / "models"
+_NEWEST = 50
+"""Runs that are offered; more than that nobody looks through."""
 Complete = Callable[[typer.Context, str], list[str]]
 
 
@@ -34,20 +43,14 @@ def completing(app: typer.Typer) -> bool:
         from typer.completion import get_completion_inspect_parameters
 
         get_completion_inspect_parameters()  # this is what registers the shells
-        _call_options_by_known_names()
+        for line in filter(os.environ.__contains__, _LINES):  # values are looked up by known names
+            words = os.environ[line]
+            os.environ[line] = _OPTION.sub(lambda option: known_name(option[0]), words)
         app(standalone_mode=False, prog_name=PROGRAM)
     return True
 
 
-def _call_options_by_known_names() -> None:
-    """Let a line say `--runtime` where `--runtimes` was typed: values are looked up by that."""
-    for line in filter(os.environ.__contains__, _LINES):
-        os.environ[line] = _OPTION.sub(lambda option: known_name(option[0]), os.environ[line])
-
-
 def _offer(words: Callable[[typer.Context], Sequence[str]]) -> Complete:
-    """The completion of a value by one of these words."""
-
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         with suppress(Exception):
             return [word for word in words(context) if word.startswith(incomplete)]
@@ -76,56 +79,68 @@ def _results(context: typer.Context) -> Path:
     return Path(context.params.get("results") or RESULTS_FOLDER)
 
 
-def _models() -> list[str]:
-    from orchestrator.commands.program.completion_words import model_names
-
-    return model_names()
-
-
-def _run_ids(context: typer.Context) -> list[str]:
-    from orchestrator.commands.program.completion_words import run_ids
-
-    return run_ids(_results(context))
+def model_names() -> list[str]:
+    """The models of the catalogue, and behind them the sets."""
+    return sorted(path.stem for path in (_MODELS / "configs").glob("*.json")) + _set_names()
 
 
-def _snapshots(context: typer.Context) -> list[str]:
-    from orchestrator.commands.program.completion_words import snapshot_names
+def _set_names() -> list[str]:
+    return list(json.loads((_MODELS / "sets.json").read_bytes()))
 
-    return snapshot_names(_results(context))
+
+def _run_ids(results: Path) -> list[str]:
+    """`last`, and the runs in this folder, the newest first."""
+    runs = sorted((path.parent.name for path in results.glob("[!.]*/run.json")), reverse=True)
+    return ["last", *runs[:_NEWEST]] if runs else []
+
+
+def _snapshots(results: Path) -> list[str]:
+    """`last`, and the folders of snapshots, the newest first."""
+    names = sorted((path.name for path in (results / "snapshots").glob("[!.]*/")), reverse=True)
+    return ["last", *names] if names else []
+
+
+def _result_ids(results: Path, run: str) -> list[str]:
+    """The results of a run, `<run>/<cell id>`, whose records still lie in files of their own."""
+    known = _run_ids(results)
+    folder = known[1] if run == "last" and known else run
+    paths = (results / folder).glob("records/*/*.parquet")
+    return sorted(f"{run}/{path.stem}" for path in paths)
 
 
 def _sides(context: typer.Context) -> list[str]:
-    """The names of sides of a comparison: runs and snapshots."""
-    return list(dict.fromkeys((*_run_ids(context), *_snapshots(context))))
+    results = _results(context)
+    return list(dict.fromkeys((*_run_ids(results), *_snapshots(results))))
 
 
-def _views(context: typer.Context) -> list[str]:
-    from orchestrator.commands.program.completion_words import view_names
+def _views(_: typer.Context) -> list[str]:
+    from orchestrator.store.query.relations import RELATIONS
 
-    del context
-    return view_names()
-
-
-def _sets(context: typer.Context) -> list[str]:
-    from orchestrator.commands.program.completion_words import set_names
-
-    del context
-    return set_names()
+    return [relation.name for relation in RELATIONS]
 
 
 def _families() -> list[str]:
-    from typing import get_args
-
     from runner.contract.models import Family
 
     return list(get_args(Family))
 
 
-def _words(context: typer.Context) -> list[str]:
+def _words(_: typer.Context) -> list[str]:
     from orchestrator.screen.dictionary import WORDS
 
-    del context
     return [word.name for word in WORDS]
+
+
+def _properties(_: typer.Context) -> list[str]:
+    from analysis.results.series import DETERMINED
+
+    return list(DETERMINED)
+
+
+def _metrics(_: typer.Context) -> list[str]:
+    from analysis.results.metrics import METRICS
+
+    return list(METRICS)
 
 
 def _choices(name: AxisName) -> list[str]:
@@ -135,30 +150,16 @@ def _choices(name: AxisName) -> list[str]:
 def complete_axis(name: AxisName, word: str | None = None) -> Complete:
     """The completion of an option that lists values of this axis, or a word in their place."""
     more = [word] if word else []
-    return _offer_list(_models if name == "model" else lambda: [*_choices(name), *more])
+    return _offer_list(model_names if name == "model" else lambda: [*_choices(name), *more])
 
 
-def _properties(context: typer.Context) -> list[str]:
-    from analysis.results.series import DETERMINED
-
-    del context
-    return list(DETERMINED)
-
-
-def _metrics(context: typer.Context) -> list[str]:
-    from analysis.results.metrics import METRICS
-
-    del context
-    return list(METRICS)
-
-
-complete_model = _offer(lambda _: _models())
+complete_model = _offer(lambda _: model_names())
 complete_family = _offer_list(_families)
-complete_set = _offer(_sets)
+complete_set = _offer(lambda _: _set_names())
 complete_backend = _offer(lambda _: _choices("backend"))
 complete_mode = _offer(lambda _: _choices("mode"))
-complete_run = _offer(_run_ids)
-complete_snapshot = _offer(_snapshots)
+complete_run = _offer(lambda context: _run_ids(_results(context)))
+complete_snapshot = _offer(lambda context: _snapshots(_results(context)))
 complete_side = _offer(_sides)
 complete_view = _offer(_views)
 complete_word = _offer(_words)
@@ -168,14 +169,11 @@ complete_metric = _offer(_metrics)
 
 def complete_result(context: typer.Context, incomplete: str) -> list[str]:
     """The completion of `<run>/<cell id>`: first the run, then its results."""
-    from orchestrator.commands.program.completion_words import result_ids
-
     run, slash, _ = incomplete.partition("/")
     with suppress(Exception):
-        if not slash:
-            return [f"{name}/" for name in _run_ids(context) if name.startswith(run)]
-        results = result_ids(_results(context), run)
-        return [name for name in results if name.startswith(incomplete)]
+        results = _results(context)
+        names = _result_ids(results, run) if slash else [f"{one}/" for one in _run_ids(results)]
+        return [name for name in names if name.startswith(incomplete)]
     return []
 
 
@@ -210,7 +208,6 @@ def _content(path: Path) -> str:
 
 
 def show_completion(context: typer.Context, parameter: typer.CallbackParam, wanted: bool) -> None:
-    """Print what the shell at hand would read to complete."""
     from typer.completion import show_callback
 
     show_callback(context, parameter, wanted)

@@ -1,64 +1,61 @@
-"""Commands and groups of commands: how they read words, and what they share."""
+"""Commands and groups of commands: how they read words, what they share and what they refuse."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import unwrap
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import typer
+from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
+from analysis.results.synonyms import axis_of
 from orchestrator.commands.program.command import fields_in_help
-from orchestrator.commands.program.refusals import blank_in_list, extra_words
-from runner.contract.errors import UsageError
-from runner.contract.synonyms import axis_of
+from runner.contract.errors import UsageError, closest
 
-_GUESSES: Mapping[str, str] = {
-    "analyze": "query",
-    "benchmark": "bench",
-    "build": "images build",
-    "catalogue": "models list",
-    "backup": "database snapshot",
-    "check": "database check",
-    "clean": "database drop",
-    "compact": "database compact",
-    "diff": "compare",
-    "completion": "--install-completion",
-    "continue": "run --resume last",
-    "delete": "database drop",
-    "drop": "database drop",
-    "dry-run": "plan",
-    "h": "--help",
-    "help": "--help",
-    "history": "query",
-    "image": "images",
-    "info": "doctor",
-    "install": "doctor",
-    "list": "models list",
-    "ls": "models list",
-    "measure": "bench",
-    "model": "models",
-    "prune": "images prune",
-    "pull": "images pull",
-    "push": "images push",
-    "rebuild": "database rebuild",
-    "restore": "database restore",
-    "results": "status",
-    "resume": "run --resume last",
-    "select": "query",
-    "setup": "doctor",
-    "show": "models show",
-    "snapshot": "database snapshot",
-    "sql": "query",
-    "start": "run",
-    "test": "verify",
-    "upgrade": "database rebuild",
-    "vacuum": "database vacuum",
-    "validate": "database check",
-    "version": "--version",
+_MEANT: Mapping[str, str] = {
+    "--help": "h help",
+    "--install-completion": "completion",
+    "--version": "version",
+    "bench": "benchmark measure",
+    "compare": "diff",
+    "database check": "check validate",
+    "database compact": "compact",
+    "database drop": "clean delete drop",
+    "database rebuild": "rebuild upgrade",
+    "database restore": "restore",
+    "database snapshot": "backup snapshot",
+    "database vacuum": "vacuum",
+    "doctor": "info install setup",
+    "images": "image",
+    "images build": "build",
+    "images prune": "prune",
+    "images pull": "pull",
+    "images push": "push",
+    "models": "model",
+    "models list": "catalogue list ls",
+    "models show": "show",
+    "plan": "dry-run",
+    "query": "analyze history select sql",
+    "run": "start",
+    "run --resume last": "continue resume",
+    "status": "results",
+    "verify": "test",
 }
-"""The command that is meant by a word that other tools have for it."""
+"""By a command, the words that other tools have for it."""
+_GUESSES = {word: command for command, words in _MEANT.items() for word in words.split()}
+_OF_MATRIX = frozenset({"run", "plan"})
+"""Commands whose axes stand in a file."""
+_PATHS: Mapping[str, str] = {
+    "cell-timeout": "limits.cell_timeout",
+    "iterations": "measure.iterations",
+    "memory": "limits.memory",
+}
+"""The places in a file of what `bench` has other options for."""
+_FILES = (".yaml", ".yml", ".json")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -106,18 +103,16 @@ class ProgramCommand(TyperCommand):
         super().__init__(*arguments, params=params, **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words."""
         words = list(args)
         try:
             extra = super().parse_args(ctx, args)
         except UsageError as error:
-            raise blank_in_list(words, ctx.command_path) or error from None
+            raise _blank_in_list(words, ctx.command_path) or error from None
         if extra and not ctx.resilient_parsing:
-            raise extra_words(extra, words, ctx.command_path)
+            raise _extra_words(extra, words, ctx.command_path)
         return extra
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own parameters and those of the program, `--help` last."""
         *own, last = super().get_params(ctx)
         return [*own, *_inherited(ctx), last]
 
@@ -141,23 +136,18 @@ class CommandGroup(TyperGroup):
     """The command that a group without one stands for."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own parameters and those of the program, `--help` last."""
         *own, last = super().get_params(ctx)
         return [*own, *_inherited(ctx), last] if ctx.parent else [*own, last]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; where no command is named, the usual one is meant."""
-        if self.alone and not ctx.resilient_parsing and self._names_no_command(ctx, args):
+        begins_with_option = all(word.startswith("-") for word in args[:1])
+        asks_help = any(word in ctx.help_option_names for word in args)
+        if self.alone and begins_with_option and not asks_help and not ctx.resilient_parsing:
             args = [self.alone, *args]
         return super().parse_args(ctx, args)
 
-    def _names_no_command(self, ctx: Any, args: list[str]) -> bool:
-        return all(word.startswith("-") for word in args[:1]) and not any(
-            word in ctx.help_option_names for word in args
-        )
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command named, its name and its words."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise self._unknown(ctx, args[0])
         return super().resolve_command(ctx, args)
@@ -188,3 +178,101 @@ class Program(typer.Typer):
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Command], _Command]:
         """Register a command, which typer calls with the values of its fields."""
         return super().command(name, **{"cls": ProgramCommand, **settings})
+
+
+def usage_error(error: TyperException, words: Sequence[str]) -> UsageError:
+    """The error that says what is wrong with the words of a command line, and what would not be."""
+    context: Any = getattr(error, "ctx", None)
+    path = context.command_path if context else _path(words)
+    option = getattr(error, "option_name", None)
+    if hasattr(error, "possibilities"):
+        return _no_option(str(option), error, path)
+    if option is not None:
+        has_value = any(word.startswith(f"{option}=") for word in words)
+        fault = "takes no value" if has_value else "requires an argument"
+        return UsageError(f"{option}: {fault}", hint=_help(path))
+    if type(error).__name__ == "MissingParameter":
+        return _missing(error, context, path)
+    if hasattr(error, "param_hint"):
+        name = _name(error)
+        return UsageError(f"{name}: {error.message}" if name else error.message, hint=_help(path))
+    return UsageError(f"{path}: {error.message[:1].lower()}{error.message[1:]}", hint=_help(path))
+
+
+def _path(words: Sequence[str]) -> str:
+    """The command that words begin with, as far as that can be told."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    return f"orchestrator {command}".rstrip()
+
+
+def _command(path: str) -> str:
+    return path.rpartition(" ")[2]
+
+
+def _help(path: str) -> str:
+    return f"`{path} --help` shows what it takes"
+
+
+def _no_option(option: str, error: Any, path: str) -> UsageError:
+    axis = axis_of(option.lstrip("-"))
+    path_in_file = f"axes.{axis.name}" if axis else _PATHS.get(option.lstrip("-"))
+    if path_in_file and _command(path) in _OF_MATRIX:
+        return UsageError(
+            f"{path}: no option {option}; did you mean --set {path_in_file}=…?",
+            hint="the matrix file says so, and --set changes it",
+        )
+    if option == "--resume" and _command(path) == "bench":
+        return UsageError(
+            f"{path}: no option {option}; did you mean `orchestrator run {option} RUN_ID`?",
+            hint="a run goes on with the options it began with, also one of `bench`",
+        )
+    names = [name.lstrip("-") for name in error.possibilities or ()]
+    guess = "".join(f"; did you mean --{near}?" for near in closest(option.lstrip("-"), names))
+    return UsageError(f"{path}: no option {option}{guess}", hint=_help(path))
+
+
+def _missing(error: Any, context: Any, path: str) -> UsageError:
+    usage = " ".join(context.get_usage().split()).partition(" ")[2]
+    plain = re.sub(r"[{}]|\.{3}$", "", usage)
+    return UsageError(f"{path}: {_name(error)} is missing", hint=f"write `{plain}`")
+
+
+def _name(error: Any) -> str:
+    """The option or argument at fault, as help calls it; empty where the error names none."""
+    parameter = error.param
+    if error.param_hint or parameter is None:
+        return str(error.param_hint or "")
+    if parameter.param_type_name == "option":
+        return str(parameter.opts[0])
+    name = str(parameter.metavar or parameter.name)
+    return parameter.name.upper() if "|" in name else name
+
+
+def _blank_in_list(words: Sequence[str], path: str) -> UsageError | None:
+    """The refusal of a list whose values blanks part; None if there is none."""
+    option = path
+    for first, second in pairwise(words):
+        option = first if first.startswith("-") else option
+        if (first.endswith(",") or second.startswith(",")) and not second.startswith("-"):
+            return UsageError(
+                f"{option} {first} {second}: no blanks: {first}{second}",
+                hint="commas join the values of a list, and a blank ends it",
+            )
+    return None
+
+
+def _extra_words(extra: Sequence[str], words: Sequence[str], path: str) -> UsageError:
+    """The refusal of words that no argument takes; values of a list may be among them."""
+    if (parted := _blank_in_list(words, path)) is not None:
+        return parted
+    for option, first, second in zip(words, words[1:], words[2:], strict=False):
+        if second == extra[0] and axis_of(option.lstrip("-")):
+            return UsageError(
+                f"{option} {first} {second}: a comma joins the values: {first},{second}",
+                hint=_help(path),
+            )
+    guess = ""
+    if _command(path) == "bench":
+        meant = f"`orchestrator run {extra[0]}`" if extra[0].endswith(_FILES) else None
+        guess = f"; did you mean {meant or f'--model {extra[0]}'}?"
+    return UsageError(f"{path}: unexpected {' '.join(extra)!r}{guess}", hint=_help(path))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,8 +17,17 @@ from orchestrator.commands.options.common import (
     Set,
     overrides_of,
 )
-from orchestrator.commands.predict.train_command import SourceChoice
+from orchestrator.commands.predict.question import SourceChoice
 from orchestrator.commands.program.command import Command
+from orchestrator.screen.lines import print_content
+from orchestrator.screen.sheet import (
+    SHEET_SUFFIXES,
+    print_sheet,
+    require_output,
+    sheet_format,
+    show_sheet,
+)
+from orchestrator.system.files import is_stdout, output_file
 from orchestrator.system.options import (
     Force,
     Json,
@@ -34,16 +43,12 @@ from orchestrator.system.text import parse_share, split_list
 from runner.contract.axes import AXES, AxisName
 from runner.contract.errors import UsageError
 
-if TYPE_CHECKING:
-    from analysis.recommend.service_levels import ServiceLevel
-    from orchestrator.commands.recommend.answer import RecommendationRequest
-    from orchestrator.commands.recommend.output import RecommendationOutput
-
+_MATRIX = "matrix"
+_SUFFIXES = {**SHEET_SUFFIXES, ".yaml": _MATRIX, ".yml": _MATRIX}
 _Objective = Literal["latency", "throughput", "memory", "energy", "cost"]
 _Format = Literal["table", "markdown", "csv", "json", "html", "matrix"]
 _Unit = Literal["cell", "second"]
 _NO_CHOICE = ("scenario", "target_qps", "slo_ms", "workers", "training_precision")
-"""Axes that nothing is recommended for."""
 _HELP: Mapping[AxisName, str] = {
     "backend": "Only these hardware paths.  [default: those with results]",
     "runtime": "Only these runtimes.  [default: all of a backend]",
@@ -65,8 +70,6 @@ def _names(texts: list[str] | None) -> list[str]:
 @dataclass(frozen=True, kw_only=True)
 @with_axes(["model"])
 class _Models(AxisOptions):
-    """The models that are asked about."""
-
     family: FamilyOption = None
     all_: EveryModel = False
 
@@ -79,8 +82,6 @@ class _Candidates(AxisOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class _Requirements:
-    """Requirements of a choice, and sources of what is known."""
-
     objective: Annotated[
         _Objective | None,
         choice(
@@ -130,22 +131,9 @@ class _Requirements:
         choice(SourceChoice, "--source", help="all: results that others measured too, marked."),
     ] = "ours"
 
-    @property
-    def service_level(self) -> "ServiceLevel | None":
-        """The limit that a percentile must keep."""
-        from analysis.recommend.service_levels import parse_service_level
-
-        if self.slo is None and self.slo_confidence is not None:
-            raise UsageError(
-                "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
-            )
-        return None if self.slo is None else parse_service_level(self.slo)
-
 
 @dataclass(frozen=True, kw_only=True)
-class _RecommendationOutput:
-    """Options of the output."""
-
+class _OutputAndNext:
     format_: Annotated[
         _Format | None,
         choice(
@@ -158,12 +146,6 @@ class _RecommendationOutput:
     force: Force = False
     wide: Wide = False
     json: Json = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class _NextCells:
-    """Options of the search for cells to measure next."""
-
     next_: Annotated[
         Path | None,
         typer.Option(
@@ -191,7 +173,7 @@ class _NextCells:
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendCommand(
-    _Models, _Candidates, _Requirements, DatabaseChoice, _RecommendationOutput, _NextCells, Command
+    _Models, _Candidates, _Requirements, DatabaseChoice, _OutputAndNext, Command
 ):
     """Rank backend, runtime, precision and batch of a model. All others come with a reason.
 
@@ -199,46 +181,63 @@ class RecommendCommand(
     """
 
     def execute(self) -> None:
-        """Show what is recommended, or the cells to measure."""
         self.refuse_without("--next", _OF_NEXT)
         if self.next_ is not None:
             self.refuse_all_but("--next", (*_OF_NEXT, *_OUTPUT))
-        from orchestrator.commands.recommend.answer import recommend_cells
-        from orchestrator.commands.recommend.output import RecommendationOutput
-
         form = asked_format(self.format_, as_json=self.json)
-        shown = RecommendationOutput(form, self.output, force=self.force, wide=self.wide)
-        shown.require(self.database_file)
-        if self.next_ is not None:
-            self._show_next(self.next_, shown)
-            return
-        shown.show(recommend_cells(self._request()))
+        database, output = self.database_file, self.output
+        require_output(form, output, force=self.force, database=database, suffixes=_SUFFIXES)
+        form = sheet_format(form, output, _SUFFIXES)
+        if self.next_ is None:
+            self._recommend(form)
+        else:
+            self._propose(self.next_, form)
 
-    def _request(self) -> "RecommendationRequest":
+    def _recommend(self, form: str) -> None:
         from analysis.recommend.choices import USUAL_CONFIDENCE
-        from orchestrator.commands.recommend.answer import RecommendationRequest
-        from orchestrator.commands.recommend.candidate_cells import CandidateRequest
-
-        return RecommendationRequest(
-            self.database_file,
-            CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
-            self.objective,
-            self.service_level,
-            self.slo_confidence or USUAL_CONFIDENCE,
-            self.memory_bytes,
-            self.prices,
-            tuple(self.hardware or ()),
-            self.source == "all",
+        from analysis.recommend.service_levels import parse_service_level
+        from orchestrator.commands.recommend.answer import (
+            CandidateRequest,
+            RecommendationRequest,
+            recommend_cells,
         )
+        from orchestrator.commands.recommend.table import recommendation_sheet
+        from orchestrator.commands.recommend.words import matrix_text
 
-    def _show_next(self, matrix: Path, shown: "RecommendationOutput") -> None:
-        """Show the cells of a matrix to measure next."""
-        from orchestrator.commands.measure.plan_words import PlanningNotes
+        if self.slo is None and self.slo_confidence is not None:
+            raise UsageError(
+                "--slo-confidence: there is no --slo to keep with it", hint="add --slo 'p95<50ms'"
+            )
+        answer = recommend_cells(
+            RecommendationRequest(
+                self.database_file,
+                CandidateRequest(self.axes, tuple(self.family or ()), self.all_),
+                self.objective,
+                None if self.slo is None else parse_service_level(self.slo),
+                self.slo_confidence or USUAL_CONFIDENCE,
+                self.memory_bytes,
+                self.prices,
+                tuple(self.hardware or ()),
+                self.source == "all",
+            )
+        )
+        if form == _MATRIX:
+            self._write(matrix_text(answer))
+        else:
+            show_sheet(recommendation_sheet(answer, form), form, self.output, wide=self.wide)
+
+    def _propose(self, matrix: Path, form: str) -> None:
+        """Show the cells of a matrix to measure next; beside a matrix in a file, the table too."""
+        from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.recommend.next_cells import NextRequest, propose_next
+        from orchestrator.commands.recommend.next_cells import (
+            next_sheet,
+            propose_next,
+            proposed_matrix_text,
+        )
         from orchestrator.running.options import RunOptions
 
-        plan = PlanRequest(
+        request = PlanRequest(
             matrix,
             overrides=overrides_of(self.set_, self.profile),
             select=tuple(self.select or ()),
@@ -246,7 +245,21 @@ class RecommendCommand(
             options=RunOptions(database=self.database),
             progress=PlanningNotes(),
         )
-        request = NextRequest(
-            matrix, plan, self.limit, per_second=self.per == "second", folder=shown.folder
+        written = None if self.output is None or is_stdout(self.output) else self.output
+        folder = written and written.parent
+        answer = propose_next(
+            matrix, request, self.limit, per_second=self.per == "second", folder=folder
         )
-        shown.show_next(propose_next(request))
+        if form != _MATRIX:
+            show_sheet(next_sheet(answer), form, self.output, wide=self.wide)
+            return
+        self._write(proposed_matrix_text(answer, self.output))
+        if written:
+            print_sheet(next_sheet(answer, written), wide=self.wide)
+
+    def _write(self, text: str) -> None:
+        if self.output is None or is_stdout(self.output):
+            print_content(text.encode())
+            return
+        with output_file(self.output) as file:
+            file.write(text.encode())

@@ -1,19 +1,31 @@
-"""Known candidates: what a database, a predictor and a file of prices tell of cells on machines."""
+"""Known candidates: what a database, a predictor and prices tell of cells on machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import ConfigDict, Field, PositiveFloat, ValidationError
 
 from analysis.compare.values import MetricValue
 from analysis.predict.novelty import NAMED_NOVELTIES
-from analysis.recommend.candidates import Candidate, Objection, key_of_cell
+from analysis.recommend.candidates import (
+    COST,
+    OBJECTIVES,
+    Candidate,
+    Figure,
+    Objection,
+    Objective,
+    cost_figure,
+    key_of_cell,
+)
 from analysis.recommend.choices import (
     LeftOutCandidate,
     RankedCandidate,
     Requirements,
     objection_by_level,
 )
-from analysis.recommend.figures import COST, OBJECTIVES, Figure, Objective, cost_figure
 from analysis.recommend.known_results import (
     KnownVerdicts,
     PlacedCell,
@@ -33,83 +45,247 @@ from analysis.recommend.service_levels import (
     measured_chance,
     predicted_chance,
 )
-from analysis.results.comparability import UNKNOWN_SCOPE
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
+from analysis.results.series import UNKNOWN_SCOPE
 from analysis.results.source import ArrowSource
 from analysis.statistics.ratios import estimate
-from orchestrator.commands.recommend.prices import PriceList
+from orchestrator.system.plain_data import Location
+from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
+from runner.contract.axes import Backend
+from runner.contract.cell import Frozen
+from runner.contract.errors import suggest
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
-    from analysis.predict.examples.placements import KnownMachine
     from analysis.predict.forecaster import Forecaster
     from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
 
+_HINT = (
+    "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
+    " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"
+)
 
-NO_PREDICTOR = "there is no predictor to ask"
-_NEW_MACHINE = "the predictor was trained without this machine"
+
+class Price(Frozen):
+    """The price of one device."""
+
+    model_config = ConfigDict(strict=True)
+
+    per_hour: Annotated[PositiveFloat, Field(allow_inf_nan=False)]
+
+
+class PriceList(Frozen):
+    """The prices of devices, by their names and by backends."""
+
+    model_config = ConfigDict(strict=True)
+
+    currency: Annotated[str, Field(min_length=1, max_length=10)]
+    """The currency of all prices, e.g. EUR; it is printed and never converted."""
+    hardware: dict[str, Price] = Field(default_factory=dict)
+    """Prices by a device's name; they go before those of its backend."""
+    backends: dict[Backend, Price] = Field(default_factory=dict)
+
+    def per_hour(self, names: Iterable[str], backend: Backend) -> float | None:
+        """The price of a device of any of these names for an hour; None where the file has none."""
+        known = {name.casefold(): price for name, price in self.hardware.items()}
+        own = (known.get(name.casefold()) for name in names)
+        price = next(filter(None, own), None) or self.backends.get(backend)
+        return price.per_hour if price else None
+
+    def unused(self, names: Sequence[str]) -> list[str]:
+        known = {name.casefold() for name in names}
+        return [
+            f"hardware {name!r} is none of the devices here{suggest(name, names)}"
+            for name in self.hardware
+            if name.casefold() not in known
+        ]
+
+
+def read_prices(path: Path) -> PriceList:
+    def keys_at(location: Location) -> Iterable[str]:
+        return Price.model_fields if len(location) == 2 else PriceList.model_fields
+
+    source = read_source(path)
+    if source.data is None:
+        raise_problems(source, [Problem((), "is empty")], _HINT)
+    try:
+        prices = PriceList.model_validate(source.data)
+    except ValidationError as error:
+        raise_problems(source, problems_in(error, keys_at), _HINT)
+        raise
+    if not (prices.hardware or prices.backends):
+        raise_problems(source, [Problem((), "holds no price: name hardware or backends")], _HINT)
+    return prices
+
 
 LEAST_GROUPS = 10
-"""Models, cells or the like from which on their errors say something about others."""
-
 Forecasts = Mapping[PlacedCell, Figure | str]
 """By cell and machine a predicted figure, or the reason why there is none."""
 _MEMORY, _LATENCY = OBJECTIVES["memory"], OBJECTIVES["latency"]
 
 
-def forecast_candidates(
-    candidates: Sequence[Candidate],
-    target: Objective,
-    forecaster: "Forecaster | None",
-    models: Mapping[str, ModelSpec],
-) -> Forecasts:
-    """The predicted figure of each candidate, in customary units."""
-    if forecaster is None:
-        return _refused(candidates, NO_PREDICTOR)
-    if target.metric not in forecaster.predictors:
-        return _refused(candidates, f"too little was measured to predict {target.label}")
-    answers: dict[PlacedCell, Figure | str] = {}
-    machines = {machine.key: machine for machine in forecaster.machines}
-    for key in dict.fromkeys(one.machine.key for one in candidates):
-        here = [one for one in candidates if one.machine.key == key]
-        if key in machines:
-            answers |= _on_machine(here, target, forecaster, machines[key], models)
-        else:
-            answers |= _refused(here, _NEW_MACHINE)
-    return answers
+@dataclass(frozen=True)
+class CandidateKnowledge:
+    """The sources that candidates are known from; each is read when it is needed first."""
+
+    requirements: Requirements
+    results: ArrowSource
+    selection: Selection
+    like: Selection
+    """Results of any model, whose durations vary like those of a predicted cell."""
+    models: Mapping[str, ModelSpec]
+    forecaster: "Forecaster | None" = None
+    prices: PriceList | None = None
+    _by_model: dict[tuple[str, str], list[MemoryResult]] = field(default_factory=dict)
+
+    def judge(
+        self, pairs: Sequence[tuple[Candidate, str | None]]
+    ) -> list[RankedCandidate | LeftOutCandidate]:
+        """Each candidate with figures, or the first reason against it, which it may come with."""
+        objections = [
+            Objection("unsupported", reason)
+            if reason
+            else self._verdicts.objection(key_of_cell(candidate.cell), candidate.machine)
+            for candidate, reason in pairs
+        ]
+        judged = list(zip((candidate for candidate, _ in pairs), objections, strict=True))
+        possible = [candidate for candidate, objection in judged if objection is None]
+        level = [_LATENCY] if self.requirements.level else []
+        forecasts = {
+            target.metric: self._forecasts(target, possible)
+            for target in (self.requirements.objective, _MEMORY, *level)
+        }
+        return [
+            LeftOutCandidate(candidate, objection)
+            if objection
+            else self._judged(candidate, forecasts)
+            for candidate, objection in judged
+        ]
+
+    @cached_property
+    def _verdicts(self) -> KnownVerdicts:
+        return known_verdicts(self.results, self.selection)
+
+    @cached_property
+    def _values(self) -> Mapping[str, Mapping[PlacedCell, MetricValue]]:
+        level = {_LATENCY.metric} if self.requirements.level else set()
+        metrics = {self.requirements.objective.metric, _MEMORY.metric} | level
+        return {name: measured_values(self.results, self.selection, name) for name in metrics}
+
+    @cached_property
+    def _memory(self) -> Mapping[str, Sequence[MemoryResult]]:
+        return memory_results(self.results, self.selection)
+
+    @cached_property
+    def _durations(self) -> Mapping[str, MeasuredDurations]:
+        values, level = self._values[_LATENCY.metric].values(), self.requirements.level
+        return measured_durations(self.results, values, level) if level else {}
+
+    @cached_property
+    def _variations(self) -> Mapping[tuple[str, str, str], Sequence[float]]:
+        return variations(self.results, self.like)
+
+    @cached_property
+    def _scopes(self) -> Mapping[str, str]:
+        return energy_scopes(self.results, self.like)
+
+    def _forecasts(self, target: Objective, candidates: Sequence[Candidate]) -> Forecasts:
+        measured, forecaster = self._values[target.metric], self.forecaster
+        unknown = [one for one in candidates if _place(one) not in measured]
+        if forecaster is None:
+            return dict.fromkeys(map(_place, unknown), "there is no predictor to ask")
+        predictor = forecaster.predictors.get(target.metric)
+        if predictor is None:
+            reason = f"too little was measured to predict {target.label}"
+            return dict.fromkeys(map(_place, unknown), reason)
+        reason = "the predictor was trained without this machine"
+        forecasts: dict[PlacedCell, Figure | str] = dict.fromkeys(map(_place, unknown), reason)
+        for machine in forecaster.machines:
+            here = [one for one in unknown if one.machine.key == machine.key]
+            if not here:
+                continue
+            cells = [one.cell for one in here]
+            answers = forecaster.forecast(cells, self.models, target.metric, machine)
+            for one, answer in zip(here, answers, strict=True):
+                forecasts[_place(one)] = _predicted_figure(answer, target, predictor)
+        return forecasts
+
+    def _judged(
+        self, candidate: Candidate, forecasts: Mapping[str, Forecasts]
+    ) -> RankedCandidate | LeftOutCandidate:
+        requirements, price = self.requirements, self._price(candidate)
+        known = self._figure(candidate, _MEMORY, forecasts)
+        memory = known if isinstance(known, Figure) else None
+        results = self._memory_results(candidate)
+        limit = requirements.memory_bytes
+        if objection := objection_by_memory(candidate.cell, limit, results, memory):
+            return LeftOutCandidate(candidate, objection)
+        figure = self._figure(candidate, requirements.objective, forecasts)
+        if isinstance(figure, Figure) and requirements.objective.name == COST:
+            where = f"{candidate.machine.name} or of backend {candidate.cell.backend}"
+            unknown = Objection("no_price", f"no price of {where}")
+            figure = cost_figure(figure, price, candidate.cell) if price else unknown
+        if isinstance(figure, Objection):
+            return LeftOutCandidate(candidate, figure)
+        chance = None
+        if level := requirements.level:
+            chance = self._chance(candidate, level, forecasts)
+            if objection := objection_by_level(level, chance, requirements.confidence):
+                return LeftOutCandidate(candidate, objection)
+        return RankedCandidate(candidate, figure, memory, chance, price)
+
+    def _figure(
+        self, candidate: Candidate, target: Objective, forecasts: Mapping[str, Forecasts]
+    ) -> Figure | Objection:
+        """The measured figure, else the predicted one, else the reason."""
+        placed = _place(candidate)
+        if measured := self._values[target.metric].get(placed):
+            return measured_figure(measured)
+        predicted = forecasts[target.metric][placed]
+        if isinstance(predicted, str):
+            return Objection("not_known", predicted)
+        if METRICS[target.metric].is_of_energy:
+            scope = self._scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
+            return replace(predicted, scope=scope)
+        return predicted
+
+    def _price(self, candidate: Candidate) -> float | None:
+        if self.prices is None:
+            return None
+        machine = candidate.machine
+        names = (machine.name, machine.key, *sorted(machine.hosts))
+        return self.prices.per_hour(names, candidate.cell.backend)
+
+    def _memory_results(self, candidate: Candidate) -> Sequence[MemoryResult]:
+        machine, model = candidate.machine, candidate.cell.model
+        key = (machine.key, model)
+        if key not in self._by_model:
+            every = (*self._memory.get(machine.key, ()), *self._verdicts.out_of_memory(machine))
+            self._by_model[key] = [one for one in every if one.cell.model == model]
+        return self._by_model[key]
+
+    def _chance(
+        self, candidate: Candidate, level: ServiceLevel, forecasts: Mapping[str, Forecasts]
+    ) -> SloChance:
+        placed, cell = _place(candidate), candidate.cell
+        if value := self._values[_LATENCY.metric].get(placed):
+            return measured_chance(level, self._durations[str(value.facts["result_id"])])
+        predicted = forecasts[_LATENCY.metric][placed]
+        if isinstance(predicted, str):
+            return SloChance(None, predicted)
+        path = (candidate.machine.key, cell.backend, cell.runtime)
+        return predicted_chance(level, predicted, self._variations.get(path, ()))
 
 
-def place_of(candidate: Candidate) -> PlacedCell:
-    """The cell and the machine of a candidate, as results are found by."""
+def _place(candidate: Candidate) -> PlacedCell:
     return key_of_cell(candidate.cell), candidate.machine.key
 
 
-def _refused(candidates: Iterable[Candidate], reason: str) -> Forecasts:
-    return {place_of(one): reason for one in candidates}
-
-
-def _on_machine(
-    candidates: Sequence[Candidate],
-    target: Objective,
-    forecaster: "Forecaster",
-    machine: "KnownMachine",
-    models: Mapping[str, ModelSpec],
-) -> Forecasts:
-    cells, predictor = [one.cell for one in candidates], forecaster.predictors[target.metric]
-    answers = forecaster.forecast(cells, models, target.metric, machine)
-    pairs = zip(candidates, answers, strict=True)
-    return {place_of(one): predicted_figure(answer, target, predictor) for one, answer in pairs}
-
-
-def predicted_figure(
+def _predicted_figure(
     answer: "Prediction | NoPrediction", target: Objective, predictor: "TargetPredictor"
 ) -> Figure | str:
-    """A prediction as a figure in customary units, or the reason why there is none.
-
-    Memory is promised, so an interval that few groups tell is none: nothing says that one in twenty
-    is beyond its upper end.
-    """
+    """A prediction in customary units, or the reason why there is none."""
     from analysis.predict.predictor import NoPrediction
 
     if isinstance(answer, NoPrediction):
@@ -117,193 +293,8 @@ def predicted_figure(
     value, low, high = (target.scale * end for end in (answer.value, answer.low, answer.high))
     outside = answer.outside
     calibration = predictor.calibration(answer.novelty)
+    # Memory is promised, so an interval that few groups tell is none.
     if target.name == "memory" and calibration and calibration.groups < LEAST_GROUPS:
         count = f"{calibration.groups} {NAMED_NOVELTIES[calibration.novelty].groups}"
         outside = (*outside, f"its errors are known from {count} alone, not {LEAST_GROUPS}")
     return Figure(value, estimate(value, low, high), "predicted", outside=outside)
-
-
-@dataclass(frozen=True)
-class CandidateSources:
-    """The sources that candidates are known from."""
-
-    results: ArrowSource
-    selection: Selection
-    """The results of the models that are asked about."""
-    like: Selection
-    """Results of any model, whose durations vary like those of a predicted cell."""
-    models: Mapping[str, ModelSpec]
-    forecaster: "Forecaster | None" = None
-    prices: PriceList | None = None
-
-
-def known_candidates(
-    pairs: Sequence[tuple[Candidate, str | None]],
-    sources: CandidateSources,
-    requirements: Requirements,
-) -> list[RankedCandidate | LeftOutCandidate]:
-    """Each candidate with its figures, or with the first reason that speaks against it.
-
-    Args:
-        pairs: candidates with the reason why no release or model allows them.
-        sources: where to look.
-        requirements: what a choice must keep.
-    """
-    readings = _read(sources, requirements)
-    objections = [
-        Objection("unsupported", reason)
-        if reason
-        else readings.verdicts.objection(key_of_cell(candidate.cell), candidate.machine)
-        for candidate, reason in pairs
-    ]
-    judged = list(zip((candidate for candidate, _ in pairs), objections, strict=True))
-    possible = [candidate for candidate, objection in judged if objection is None]
-    forecasts = _forecasts(possible, sources, readings, requirements)
-    knowledge = _Knowledge(sources, requirements, readings, forecasts)
-    return [
-        LeftOutCandidate(candidate, objection) if objection else knowledge.of(candidate)
-        for candidate, objection in judged
-    ]
-
-
-@dataclass(frozen=True)
-class _Readings:
-    """The results of a database, by cell and machine."""
-
-    figures: Mapping[str, Mapping[PlacedCell, Figure]]
-    """By metric."""
-    verdicts: KnownVerdicts
-    memory: Mapping[str, Sequence[MemoryResult]]
-    """By machine."""
-    latencies: Mapping[PlacedCell, MetricValue]
-    durations: Mapping[str, MeasuredDurations]
-    """By result."""
-    variations: Mapping[tuple[str, str, str], Sequence[float]]
-    scopes: Mapping[str, str]
-    """The scope of joules, by machine; empty unless they are asked for."""
-
-
-def _read(sources: CandidateSources, requirements: Requirements) -> _Readings:
-    """Read what the requirements need; raw durations for a service level alone."""
-    source, selection, level = sources.results, sources.selection, requirements.level
-    objective = requirements.objective
-    metrics = {objective.metric, _MEMORY.metric}
-    values = {name: measured_values(source, selection, name) for name in sorted(metrics)}
-    latencies: Mapping[PlacedCell, MetricValue] = {}
-    if level:
-        latencies = values.get(_LATENCY.metric) or measured_values(
-            source, selection, _LATENCY.metric
-        )
-    return _Readings(
-        {
-            name: {key: measured_figure(value) for key, value in of.items()}
-            for name, of in values.items()
-        },
-        known_verdicts(source, selection),
-        memory_results(source, selection),
-        latencies,
-        measured_durations(source, latencies.values(), level) if level else {},
-        variations(source, sources.like) if level else {},
-        energy_scopes(source, sources.like) if METRICS[objective.metric].is_of_energy else {},
-    )
-
-
-def _forecasts(
-    candidates: Sequence[Candidate],
-    sources: CandidateSources,
-    readings: _Readings,
-    requirements: Requirements,
-) -> Mapping[str, Forecasts]:
-    """The forecasts of all that nobody measured and that is asked for, by metric."""
-    targets: dict[str, tuple[Objective, Iterable[PlacedCell]]] = {
-        one.metric: (one, readings.figures[one.metric]) for one in (requirements.objective, _MEMORY)
-    }
-    if requirements.level:
-        targets[_LATENCY.metric] = (_LATENCY, readings.latencies)
-    return {
-        metric: forecast_candidates(
-            [one for one in candidates if place_of(one) not in set(measured)],
-            target,
-            sources.forecaster,
-            sources.models,
-        )
-        for metric, (target, measured) in targets.items()
-    }
-
-
-@dataclass(frozen=True)
-class _Knowledge:
-    sources: CandidateSources
-    requirements: Requirements
-    readings: _Readings
-    forecasts: Mapping[str, Forecasts]
-    _by_model: dict[tuple[str, str], list[MemoryResult]] = field(default_factory=dict)
-
-    def of(self, candidate: Candidate) -> RankedCandidate | LeftOutCandidate:
-        """A candidate that may be possible, with its figures or the reason against it."""
-        requirements, price = self.requirements, self._price(candidate)
-        known = self._figure(candidate, _MEMORY)
-        memory = known if isinstance(known, Figure) else None
-        results = self._memory_results(candidate)
-        limit = requirements.memory_bytes
-        if objection := objection_by_memory(candidate.cell, limit, results, memory):
-            return LeftOutCandidate(candidate, objection)
-        figure = self._figure(candidate, requirements.objective)
-        if isinstance(figure, Figure) and requirements.objective.name == COST:
-            figure = _cost(candidate, figure, price)
-        if isinstance(figure, Objection):
-            return LeftOutCandidate(candidate, figure)
-        chance = None
-        if level := requirements.level:
-            chance = self._chance(candidate, level)
-            if objection := objection_by_level(level, chance, requirements.confidence):
-                return LeftOutCandidate(candidate, objection)
-        return RankedCandidate(candidate, figure, memory, chance, price)
-
-    def _figure(self, candidate: Candidate, target: Objective) -> Figure | Objection:
-        """The measured figure, else the predicted one, else the reason."""
-        placed = place_of(candidate)
-        if measured := self.readings.figures[target.metric].get(placed):
-            return measured
-        predicted = self.forecasts[target.metric][placed]
-        if isinstance(predicted, str):
-            return Objection("not_known", predicted)
-        if METRICS[target.metric].is_of_energy:
-            scope = self.readings.scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
-            return replace(predicted, scope=scope)
-        return predicted
-
-    def _price(self, candidate: Candidate) -> float | None:
-        if self.sources.prices is None:
-            return None
-        machine = candidate.machine
-        names = (machine.name, machine.key, *sorted(machine.hosts))
-        return self.sources.prices.per_hour(names, candidate.cell.backend)
-
-    def _memory_results(self, candidate: Candidate) -> Sequence[MemoryResult]:
-        machine, model = candidate.machine, candidate.cell.model
-        key = (machine.key, model)
-        if key not in self._by_model:
-            took = self.readings.memory.get(machine.key, ())
-            every = (*took, *self.readings.verdicts.out_of_memory(machine))
-            self._by_model[key] = [one for one in every if one.cell.model == model]
-        return self._by_model[key]
-
-    def _chance(self, candidate: Candidate, level: ServiceLevel) -> SloChance:
-        placed, cell = place_of(candidate), candidate.cell
-        if value := self.readings.latencies.get(placed):
-            return measured_chance(level, self.readings.durations[str(value.facts["result_id"])])
-        predicted = self.forecasts[_LATENCY.metric][placed]
-        if isinstance(predicted, str):
-            return SloChance(None, predicted)
-        path = (candidate.machine.key, cell.backend, cell.runtime)
-        return predicted_chance(level, predicted, self.readings.variations.get(path, ()))
-
-
-def _cost(candidate: Candidate, throughput: Figure, price: float | None) -> Figure | Objection:
-    if price is None:
-        backend = candidate.cell.backend
-        return Objection(
-            "no_price", f"no price of {candidate.machine.name} or of backend {backend}"
-        )
-    return cost_figure(throughput, price, candidate.cell)

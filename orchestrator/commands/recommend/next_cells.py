@@ -1,31 +1,48 @@
 """The cells of a matrix to measure next: those that would narrow the predictions of others most."""
 
+import json
 import math
+import shlex
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from analysis.predict.examples.placements import Placement
-from analysis.recommend.host import HostVerdicts, hardware_of_host, host_verdicts
+from analysis.predict.examples.placements import Placement, unpredicted_part
+from analysis.recommend.known_results import (
+    HostVerdicts,
+    hardware_of_host,
+    host_placing,
+    host_verdicts,
+)
+from analysis.results.table import Field, Table
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.predict.host_forecast import HostForecast, host_forecast
 from orchestrator.commands.predict.stored_predictor import open_predictor, predictor_folder
 from orchestrator.launchers.diagnosis import absent_devices
-from orchestrator.matrix import Matrix, MatrixData, Source, cells_document, matrix_source, resolve
+from orchestrator.matrix import (
+    MatrixData,
+    Source,
+    cells_document,
+    cells_text,
+    matrix_source,
+    resolve,
+)
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, PlannedCell
+from orchestrator.screen.sheet import Sheet
 from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
+from orchestrator.system.text import format_duration, plural
+from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo, StoreError, UsageError
+from runner.contract.models import ModelSpec
 
-if TYPE_CHECKING:
-    from runner.contract.models import ModelSpec
-_MOST_REASONS = 2
+_MOST_NAMED = 2
 
 
 @dataclass(frozen=True)
@@ -33,35 +50,27 @@ class HostKnowledge:
     """Measurements that predictors learn from, and verdicts and predictions of this machine."""
 
     placements: Sequence[Placement] = ()
-    """The placements of all measurements, the newest last, repeats included."""
     hardware_ids: frozenset[str] = frozenset()
-    """The ids of this machine with each of its devices."""
     verdicts: HostVerdicts = field(default_factory=HostVerdicts)
     forecast: HostForecast | None = None
     """None without a predictor that knows this machine."""
     faults: tuple[str, ...] = ()
-    """Sentences about a predictor that cannot be used."""
 
     def half_widths(
-        self, cells: "Sequence[Cell]", models: "dict[str, ModelSpec]"
+        self, cells: Sequence[Cell], models: Mapping[str, ModelSpec]
     ) -> list[float] | None:
-        """Half the interval of each cell's median latency, as a logarithm.
-
-        A cell without a prediction has the widest; None if no cell has one.
-        """
+        """Half the interval of each median latency, a logarithm; the widest where none is known."""
         if self.forecast is None:
             return None
         predictions = self.forecast.predictions(cells, models, "latency")
-        widths = [log(one.high / one.low) / 2 if one else None for one in predictions]
-        known = [width for width in widths if width is not None]
-        if not known:
+        widths = [math.log(one.high / one.low) / 2 if one else None for one in predictions]
+        widest = max((width for width in widths if width is not None), default=None)
+        if widest is None:
             return None
-        widest = max(known)
         return [widest if width is None else width for width in widths]
 
 
 def host_knowledge(database: Path) -> HostKnowledge:
-    """Read what a database knows; nothing where there is none."""
     from analysis.predict.examples.example_rows import example_rows
 
     if not database.is_file():
@@ -73,7 +82,11 @@ def host_knowledge(database: Path) -> HostKnowledge:
         faults.append(f"intervals are not predicted: {error}")
     host = this_host()
     with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=_learns_from_others(database, store))
+        imported = False
+        if predictor_folder(database).is_dir():
+            with suppress(StoreError):
+                imported = open_predictor(database, store).manifest.sources == "all"
+        rows = example_rows(store, imported=imported)
         return HostKnowledge(
             placements=rows.placements,
             hardware_ids=hardware_of_host(store, host) if host else frozenset(),
@@ -83,39 +96,16 @@ def host_knowledge(database: Path) -> HostKnowledge:
         )
 
 
-def _learns_from_others(database: Path, store: Store) -> bool:
-    """True if the database's predictor was trained on imported results too."""
-    if not predictor_folder(database).is_dir():
-        return False
-    try:
-        return open_predictor(database, store).manifest.sources == "all"
-    except StoreError:
-        return False
-
-
-@dataclass(frozen=True)
-class NextRequest:
-    """A matrix of which a few cells shall be measured."""
-
-    matrix: Path
-    plan: PlanRequest
-    """The plan of the whole matrix."""
-    limit: int
-    """The number of cells, at most."""
-    per_second: bool = False
-    """True if the narrowing counts by the time that measuring takes."""
-    folder: Path | None = None
-    """The folder in which the new matrix will lie; None if it is printed."""
-
-
 @dataclass(frozen=True)
 class ProposedCell:
     """A cell to measure next."""
 
     entry: PlannedCell
     interval_share: float | None
-    """The mean interval of the cells that stay unmeasured, once this one and those before it are
-    measured, by that now; None if no cell stays."""
+
+    @property
+    def seconds(self) -> float:
+        return self.entry.estimate_s + self.entry.launch_s
 
 
 @dataclass(frozen=True)
@@ -126,7 +116,6 @@ class NextCells:
     database: Path
     cells: tuple[ProposedCell, ...]
     candidates: int
-    """Cells that can be measured here and were not."""
     weighed: int
     """Those of them that were weighed against each other."""
     measured: int
@@ -134,50 +123,53 @@ class NextCells:
     left_out: Mapping[str, int]
     """Other cells, by the reason why they are not proposed."""
     examples: int
-    """Measurements that tell how cells are alike."""
     interval: float | None
     """The mean factor by which predictions of the candidates may be off, 1.3 for 30 % more; None
     without a predictor that knows this machine."""
     faults: tuple[str, ...]
-    """Sentences about what could not be used."""
     document: MatrixData
-    """The matrix with these cells alone."""
-
-    @property
-    def seconds(self) -> float:
-        """The time that measuring them may take, launches included."""
-        return sum(one.entry.estimate_s + one.entry.launch_s for one in self.cells)
 
 
-def propose_next(request: NextRequest) -> NextCells:
-    """Choose the cells to measure next."""
-    source = matrix_source(request.matrix, request.plan.overrides)
-    matrix = resolve(source)  # a mistake in it is answered before arrays are imported
-    from analysis.recommend.host import host_placements
+def propose_next(
+    matrix: Path, request: PlanRequest, limit: int, *, per_second: bool, folder: Path | None
+) -> NextCells:
+    """Choose cells to measure next, by cell or second, for a matrix that will lie in `folder`."""
+    source = matrix_source(matrix, request.overrides)
+    resolved = resolve(source)  # a mistake in it is answered before arrays are imported
     from analysis.recommend.next_cells import propose_cells, weighed_numbers
-    from orchestrator.commands.recommend.next_cells import host_knowledge
 
-    known = host_knowledge(request.plan.database)
-    plan = _plan(request, matrix, known)
+    known = host_knowledge(request.database)
+    wanted = replace(request, matrix=resolved, overrides=(), find_forecast=lambda _: known.forecast)
+    plan = plan_run(wanted)[0]
     candidates, left_out = _candidates(plan, known, absent_devices())
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:
-        raise _nothing(request.matrix, measured, left_out)
-    weighed = [candidates[number] for number in weighed_numbers(len(candidates))]
-    cells = [entry.cell for entry in weighed]
-    placed = host_placements(known.placements, known.hardware_ids)
+        others = [f"{count:,} {reason}" for reason, count in left_out.items()]
+        more = ["…"] if len(others) > _MOST_NAMED else []
+        parts = [f"{measured:,} measured already"] if measured else []
+        message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
+        raise NothingToDo(
+            f"{matrix}: no cell is left to measure here: {message}",
+            hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+        )
+    numbers = weighed_numbers(len(candidates))
+    weighed = [ProposedCell(candidates[number], None) for number in numbers]
+    cells = [one.entry.cell for one in weighed]
+    placement = host_placing(known.placements, known.hardware_ids)
     half_widths = known.half_widths(cells, plan.models)
     proposed = propose_cells(
-        [placed.placement(cell, plan.models[cell.model]) for cell in cells],
+        [placement(cell, plan.models[cell.model]) for cell in cells],
         known.placements,
-        request.limit,
-        seconds=[_seconds(entry) for entry in weighed] if request.per_second else None,
+        limit,
+        seconds=[one.seconds for one in weighed] if per_second else None,
         half_widths=half_widths,
     )
-    chosen = tuple(ProposedCell(weighed[one.index], one.interval_share) for one in proposed)
+    chosen = tuple(
+        replace(weighed[one.index], interval_share=one.interval_share) for one in proposed
+    )
     return NextCells(
-        matrix=request.matrix,
-        database=request.plan.database,
+        matrix=matrix,
+        database=request.database,
         cells=chosen,
         candidates=len(candidates),
         weighed=len(weighed),
@@ -186,26 +178,14 @@ def propose_next(request: NextRequest) -> NextCells:
         examples=len(known.placements),
         interval=math.exp(sum(half_widths) / len(half_widths)) if half_widths else None,
         faults=known.faults,
-        document=_document([one.entry.cell for one in chosen], source, request.folder),
+        document=_document([one.entry.cell for one in chosen], source, folder),
     )
-
-
-def _plan(request: NextRequest, matrix: Matrix, known: "HostKnowledge") -> Plan:
-    wanted = replace(
-        request.plan,
-        matrix=matrix,
-        overrides=(),
-        limit=None,
-        find_forecast=lambda _: known.forecast,
-    )
-    return plan_run(wanted)[0]
 
 
 def _candidates(
-    plan: Plan, known: "HostKnowledge", absent: Collection[Backend]
+    plan: Plan, known: HostKnowledge, absent: Collection[Backend]
 ) -> tuple[list[PlannedCell], dict[str, int]]:
     """The cells that can be measured here for the first time; the others by reason."""
-    from analysis.predict.examples.placements import unpredicted_part
 
     def reason_against(entry: PlannedCell) -> str | None:
         if entry.decision != "run":
@@ -228,10 +208,6 @@ def _candidates(
     return candidates, dict(left_out.most_common())
 
 
-def _seconds(entry: PlannedCell) -> float:
-    return entry.estimate_s + entry.launch_s
-
-
 def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> MatrixData:
     """The matrix with these cells, checked as `run` would read it."""
     document = cells_document(cells, source, folder)
@@ -242,12 +218,106 @@ def _document(cells: Sequence[Cell], source: Source, folder: Path | None) -> Mat
     return document
 
 
-def _nothing(matrix: Path, measured: int, left_out: Mapping[str, int]) -> NothingToDo:
-    others = [f"{count:,} {reason}" for reason, count in left_out.items()]
-    more = ["…"] if len(others) > _MOST_REASONS else []
-    parts = [f"{measured:,} measured already"] if measured else []
-    message = ", ".join([*parts, *others[:_MOST_REASONS], *more])
-    return NothingToDo(
-        f"{matrix}: no cell is left to measure here: {message}",
-        hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+_FIELDS = (
+    Field("cell", essential=True, wraps=True),
+    Field("seconds", "takes", right=True, shown=lambda seconds: format_duration(round(seconds))),
+    Field("seconds_by", "estimated"),
+    Field(
+        "interval_share",
+        "interval then",
+        essential=True,
+        right=True,
+        shown=lambda share: None if share is None else f"{share:.0%}",
+    ),
+    *(Field(name, hidden=True) for name in AXIS_NAMES),
+)
+_MOST_REASONS = 3
+_REASONS = {"out_of_memory": "that cannot fit into memory"}
+_EXAMPLE = "next.yaml"
+
+
+def proposed_matrix_text(answer: NextCells, path: Path | None) -> str:
+    if path is not None and path.suffix == ".json":
+        return json.dumps(answer.document, indent=2) + "\n"
+    count = len(answer.cells)
+    comment = f"{count:,} {plural(count, 'cell')} of {answer.matrix} to measure next"
+    return cells_text(answer.document, comment)
+
+
+def next_sheet(answer: NextCells, written: Path | None = None) -> Sheet:
+    rows = [
+        {
+            "cell": one.entry.cell.id,
+            "seconds": one.seconds,
+            "seconds_by": one.entry.estimated_by,
+            "interval_share": one.interval_share,
+            **{name: getattr(one.entry.cell, name) for name in AXIS_NAMES},
+        }
+        for one in answer.cells
+    ]
+    title = f"Cells of {answer.matrix} to measure next, the most helpful first"
+    seconds = sum(one.seconds for one in answer.cells)
+    document = {
+        "matrix": str(answer.matrix),
+        "database": str(answer.database),
+        "cells": rows,
+        "seconds": seconds,
+        "candidates": answer.candidates,
+        "weighed": answer.weighed,
+        "measured": answer.measured,
+        "left_out": answer.left_out,
+        "examples": answer.examples,
+        "interval_factor": answer.interval,
+        "notes": list(answer.faults),
+    }
+    notes = (*_answer(answer, seconds), *_trust(answer), _next(answer, written))
+    return Sheet(title, [Table(title, _FIELDS, rows)], notes, document)
+
+
+def _answer(answer: NextCells, seconds: float) -> Iterator[str]:
+    count, left = len(answer.cells), answer.candidates - len(answer.cells)
+    these = "this cell" if count == 1 else f"these {count:,} cells"
+    time = f"Measuring {these} takes about {format_duration(round(seconds))}"
+    share = answer.cells[-1].interval_share
+    if share is not None:
+        now = f", now a factor of {answer.interval:.2f}," if answer.interval else ""
+        narrowed = f"{1 - share:.0%}" if share < 0.995 else "less than 1 %"
+        yield (
+            f"{time}, and should narrow the mean 90 % interval of the other {left:,}"
+            f" {plural(left, 'cell')}{now} by {narrowed}."
+        )
+    else:
+        yield f"{time}; then nothing of the matrix is left to measure."
+    total = answer.measured + answer.candidates
+    yield (
+        f"Of {total:,} {plural(total, 'cell')} that can be measured here {answer.measured:,}"
+        f" {'is' if answer.measured == 1 else 'are'} measured now, and"
+        f" {answer.measured + count:,} then ({(answer.measured + count) / total:.0%})."
     )
+
+
+def _trust(answer: NextCells) -> Iterator[str]:
+    if not answer.examples:
+        yield "Nothing was measured that predictions could rest on: these cells spread over all."
+    else:
+        intervals = " and from intervals as they are now" if answer.interval else ""
+        yield f"The narrowing is expected from how cells resemble each other{intervals}."
+    if answer.weighed < answer.candidates:
+        yield f"{answer.weighed:,} of {answer.candidates:,} cells, drawn at random, were weighed."
+    if answer.left_out:
+        parts = [
+            f"{count:,} {_REASONS.get(reason, reason)}" for reason, count in answer.left_out.items()
+        ]
+        more = sum([*answer.left_out.values()][_MOST_REASONS:])
+        others = [f"{more:,} for other reasons"] if more else []
+        yield f"Left out: {', '.join([*parts[:_MOST_REASONS], *others])}."
+    yield from answer.faults
+
+
+def _next(answer: NextCells, written: Path | None) -> str:
+    where = database_option(answer.database)
+    if written is not None:
+        return f"{written} has them: `{shlex.join(['orchestrator', 'run', str(written), *where])}`"
+    words = ["recommend", "--next", str(answer.matrix), "--output", _EXAMPLE]
+    command = shlex.join(["orchestrator", *words, *where])
+    return f"`{command}` writes them as a matrix for `orchestrator run {_EXAMPLE}`"

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analysis.recommend.candidates import OBJECTIONS, Candidate, Objection, path_of
-from analysis.recommend.choices import CandidateRanking, Choice, LeftOutCandidate, RankedCandidate
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import OBJECTIONS, Candidate, Figure, Objection, path_of
+from analysis.recommend.choices import Choice, LeftOutCandidate, RankedCandidate
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.recommend.answer import Recommendation
@@ -18,7 +17,6 @@ from orchestrator.commands.recommend.words import (
     figure_unit,
     largest_words,
     next_words,
-    none_left_words,
     requirement_words,
     share_words,
     some_candidate,
@@ -30,17 +28,13 @@ from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES
 
 _SHOWN = 10
-"""Rows of a table on a screen; files have all."""
 _REASONS = 7
 _EMPTY = 5
-"""Models without a choice that are named."""
 _PATHS = 4
-"""Paths that share a reason and are named."""
 _IMPORTED = "*"
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
-    """The recommendation as a sheet of this format; on a screen the first rows alone."""
     title = f"Recommendation {requirement_words(answer)}"
     document = recommendation_document(answer)
     everything = form != ON_SCREEN
@@ -54,33 +48,26 @@ def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
 
 
 def _tables(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Table]:
-    heading = f"{_heading(answer, choice)} · {requirement_words(answer)}"
+    candidate, ranking = some_candidate(choice), choice.ranking
+    alone = len(answer.machines) == 1 or (ranking and ranking.machines == 1)
+    machine = f" · {candidate.machine.name}" if alone else ""
+    title = f"{subject_words(candidate.cell)}{machine} · {requirement_words(answer)}"
     left_out = _left_out_table(answer, choice, everything=everything)
-    if choice.ranking is None:
-        nothing = none_left_words(choice)
-        return [replace(left_out, title=heading, notes=(*left_out.notes, nothing))]
-    ranked = _ranking_table(answer, choice.ranking, everything=everything)
-    ranked = replace(ranked, title=heading)
-    return [ranked, left_out] if left_out.rows else [ranked]
-
-
-def _ranking_table(answer: Recommendation, ranking: CandidateRanking, *, everything: bool) -> Table:
+    if ranking is None:
+        counts = Counter(one.objection.kind for one in choice.left_out)
+        words = (f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name])
+        nothing = f"of {len(choice.left_out)} candidates {', '.join(words)}"
+        notes = (*left_out.notes, f"nothing is recommended: {nothing}")
+        return [replace(left_out, title=title, notes=notes)]
     shown = ranking.rows if everything else ranking.rows[:_SHOWN]
     beyond = len(ranking.rows) - len(shown)
     more = f"{beyond:,} more {plural(beyond, 'candidate')} (--format json has all)"
     sentences = (answer_words(answer, ranking), *largest_words(answer, ranking))
     unit = figure_unit(answer, ranking.first.candidate.cell)
+    fields = _fields(answer, unit, several=ranking.machines > 1)
     notes = (more, *sentences) if beyond else sentences
-    return Table(
-        "", _fields(answer, unit, several=ranking.machines > 1), [_row(one) for one in shown], notes
-    )
-
-
-def _heading(answer: Recommendation, choice: Choice) -> str:
-    candidate = some_candidate(choice)
-    alone = len(answer.machines) == 1 or (choice.ranking and choice.ranking.machines == 1)
-    machine = f" · {candidate.machine.name}" if alone else ""
-    return f"{subject_words(candidate.cell)}{machine}"
+    ranked = Table(title, fields, [_row(one) for one in shown], notes)
+    return [ranked, left_out] if left_out.rows else [ranked]
 
 
 def _fields(
@@ -111,7 +98,6 @@ def _fields(
 
 
 def _row(one: RankedCandidate) -> dict[str, Any]:
-    """A candidate as people see it."""
     cell, figure = one.candidate.cell, one.figure
     mark = _IMPORTED if figure.marks else ""
     return {
@@ -129,7 +115,6 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
 
 
 def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool) -> Table:
-    """The reasons against candidates; those with the same one are a row."""
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
         if one.objection.kind != "smaller" or everything:
@@ -154,7 +139,6 @@ def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool)
 
 
 def _nearest(path: Sequence[LeftOutCandidate]) -> LeftOutCandidate:
-    """The candidate that is nearest to being possible: that with the smallest batch."""
     return min(path, key=lambda one: one.candidate.cell.batch_size)
 
 
@@ -170,7 +154,6 @@ def _of_each_kind(
 
 
 def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -> dict[str, str]:
-    """One reason, with the paths and the batches that it is against."""
     nearest = _nearest(group[0])
     precisions: dict[str, dict[str, None]] = defaultdict(dict)
     for path in group:
@@ -191,7 +174,6 @@ def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -
 
 
 def _overview(answer: Recommendation) -> Table:
-    """The first candidate of each question, a row each."""
     rows, empty = [], []
     models = Counter(choice.question[0] for choice in answer.choices)
     for choice in answer.choices:
@@ -221,7 +203,6 @@ def _overview(answer: Recommendation) -> Table:
 
 
 def recommendation_document(answer: Recommendation) -> dict[str, Any]:
-    """The recommendation as JSON has it: everything that was ranked or left out."""
     requirements = answer.requirements
     return {
         "objective": requirements.objective.name,

@@ -1,24 +1,27 @@
-"""Words of recommendations: candidates and their figures in a line, the answer, what to do next."""
+"""Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from analysis.recommend.candidates import OBJECTIONS, Candidate
+from analysis.recommend.candidates import COST, WORST_GRADE, Candidate, Figure, cost_unit
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
-from analysis.recommend.figures import COST, WORST_GRADE, Figure, cost_unit
 from analysis.recommend.memory_fit import memory_words, percentage
+from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_size, plural
-from runner.contract.axes import AXES
+from runner.contract.axes import AXES, AXIS_NAMES
 from runner.contract.cell import Cell
-from runner.contract.synonyms import axis_words
+from runner.contract.errors import NothingToDo
 
 MATRIX_FILE = "best.yaml"
+MOST_EQUALS = 3
+"""Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
+_USUAL = {"mode": "inference", "scenario": "single_stream"}
 _ALL_BUT_A_PERCENT = 0.99
 
 
@@ -30,12 +33,10 @@ def candidate_words(candidate: Candidate, *, with_machine: bool = False) -> str:
 
 
 def candidate_path(cell: Cell) -> str:
-    """Backend and runtime, once where they have the same name."""
     return cell.backend if cell.runtime == cell.backend else f"{cell.backend} {cell.runtime}"
 
 
 def figure_unit(answer: Recommendation, cell: Cell) -> str:
-    """The unit of the ranked figures."""
     objective = answer.requirements.objective
     if objective.name == COST and answer.prices:
         return cost_unit(answer.prices.currency, cell)
@@ -84,7 +85,6 @@ def requirement_words(answer: Recommendation) -> str:
 
 
 def some_candidate(choice: Choice) -> Candidate:
-    """The first that is recommended, else one that is left out."""
     return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
 
 
@@ -95,8 +95,12 @@ def limit_words(size: int) -> str:
 
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
-    """The sentence that answers, as far as intervals support it."""
     first, several = ranking.first, ranking.machines > 1
+
+    def short(one: RankedCandidate) -> str:
+        words = candidate_words(one.candidate, with_machine=several)
+        return f"{words} with {format_number(one.figure.value)}"
+
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
@@ -109,35 +113,19 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     aside = len(ranking.extrapolated)
     beside = f"; {aside} extrapolated {plural(aside, 'one')} aside" if aside else ""
     if ranking.is_sure:
-        second = ranking.others[0]
-        return f"{best}: {stated}; next {_short(second, several=several)}{beside}"
+        return f"{best}: {stated}; next {short(ranking.others[0])}{beside}"
     if len(ranking.rows) - aside == 1:
         return f"the only candidate that is left: {stated}{beside}"
     if ranking.equals:
         count = len(ranking.equals)
         others = f"{count} {plural(count, 'other')}"
-        nearest = _short(ranking.equals[0], several=several)
+        nearest = short(ranking.equals[0])
         return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
     alone = "single values without intervals do not tell whether others differ"
     return f"first: {stated}; {alone}{beside}"
 
 
-def _short(one: RankedCandidate, *, several: bool) -> str:
-    value = format_number(one.figure.value)
-    return f"{candidate_words(one.candidate, with_machine=several)} with {value}"
-
-
-def none_left_words(choice: Choice) -> str:
-    """The sentence where nothing is recommended, with the reasons by their number."""
-    counts = Counter(one.objection.kind for one in choice.left_out)
-    reasons = ", ".join(
-        f"{counts[name]} {words}" for name, words in OBJECTIONS.items() if counts[name]
-    )
-    return f"nothing is recommended: of {len(choice.left_out)} candidates {reasons}"
-
-
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:
-    """The sentence about the largest batch, where memory limits it."""
     limit = answer.requirements.memory_bytes
     if not (limit and answer.requirements.largest_batch):
         return
@@ -192,7 +180,6 @@ def next_words(answer: Recommendation) -> Iterator[str]:
 
 
 def _bench(cell: Cell, answer: Recommendation) -> str:
-    """The command that measures a cell."""
     words: list[str] = ["orchestrator", "bench"]
     for axis in AXES:
         value = getattr(cell, axis.name)
@@ -201,3 +188,40 @@ def _bench(cell: Cell, answer: Recommendation) -> str:
         word = answer.words.get(value, value) if axis.name == "model" else value
         words += [axis.option, str(word)]
     return shlex.join([*words, *database_option(answer.request.database)])
+
+
+def matrix_text(answer: Recommendation) -> str:
+    """The matrix of the first of each ranking and those that may be as good, with why above."""
+    import yaml
+
+    lines = [f"chosen by `orchestrator recommend`, {requirement_words(answer)}"]
+    cells: list[Cell] = []
+    for choice in answer.choices:
+        if ranking := choice.ranking:
+            chosen = [ranking.first, *ranking.equals[:MOST_EQUALS]]
+            more = "" if len(chosen) == 1 else f" ({len(chosen)} entries)"
+            name = subject_words(ranking.first.candidate.cell)
+            lines.append(f"{name}{more}: {answer_words(answer, ranking)}")
+            cells += (one.candidate.cell for one in chosen)
+    if not cells:
+        raise NothingToDo(
+            "no candidate is left for a matrix",
+            hint="`orchestrator recommend` without --format matrix says why",
+        )
+    include = [_entry(cell, answer.words) for cell in dict.fromkeys(cells)]
+    matrix: dict[str, Any] = {"version": 1, "include": include}
+    if limit := answer.request.memory_bytes:
+        words = format_size(limit)
+        matrix["limits"] = {"memory": limit if "." in words else words}
+    comments = "".join(f"# {line}\n" for line in lines)
+    return comments + yaml.safe_dump(matrix, sort_keys=False, allow_unicode=True)
+
+
+def _entry(cell: Cell, words: Mapping[str, str]) -> dict[str, Any]:
+    """A combination of its own: what a cell has, without what every cell has."""
+    entry: dict[str, Any] = {
+        name: value
+        for name in AXIS_NAMES
+        if (value := getattr(cell, name)) is not None and value != _USUAL.get(name)
+    }
+    return entry | {"model": words.get(cell.model, cell.model)}

@@ -1,20 +1,31 @@
-"""Regression verdicts: a run judged against a baseline, and what a CI makes of it."""
+"""Regression verdicts: a run judged against a baseline, a CI's view of it, and what to do next."""
 
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from analysis.charts.chart import Chart
-from analysis.regress.judgements import THRESHOLD, Judgement, Judgements, RegressionQuestion, judge
-from analysis.results.comparability import usual_metrics
+from analysis.regress.cases import RegressionQuestion
+from analysis.regress.judgements import Judgement, Judgements, judge
+from analysis.regress.launches import THRESHOLD
 from analysis.results.metrics import metric_of
-from analysis.results.selection import Side
+from analysis.results.selection import usual_metrics
+from orchestrator.commands.results.run_words import measuring_words
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides
 from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
 from runner.contract.errors import Inconclusive, NothingToDo
 from runner.contract.record.verdict import Grade
 
 REGRESSION_CODE = 7
+_REASON = "TEXT"
+"""The word in whose place a person writes the reason."""
+_MOST_CELLS = 3
+_MOST_LETTERS = 72
+"""Cells that a command names one by one, and letters of an id that a line of it has room for."""
 
 
 @dataclass(frozen=True)
@@ -22,20 +33,18 @@ class RegressionRequest:
     """A run that shall be judged, as options name it."""
 
     selected: SelectionRequest
-    """The database, and filters of the cells that are judged."""
     baseline: str
-    """A run's id, `last`, `last~2`, a snapshot, a host's name, or the path of a bundle, a folder,
-    a database or an exported file."""
+    """A word that `open_sides` takes: a run's id, `last~2`, a snapshot, a host, a path."""
     run: str = "last"
     """The same for the side that is judged; `last` is the newest run."""
     metrics: tuple[str, ...] = ()
-    """Their names; none for the usual one of each scenario."""
+    """None for the usual one of each scenario."""
     threshold: float = THRESHOLD
-    """The least relative change that matters."""
     per_host: bool = False
-    """True if machines with different names have series of their own."""
     require_grade: Grade | None = None
-    """The worst grade that judged results may have."""
+
+
+_USUAL = RegressionRequest(SelectionRequest(Path()), "")
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,7 @@ class RegressionAnswer:
 
     @property
     def exit_code(self) -> int:
-        """The code for a CI.
-
-        7 if anything became worse; 3 if no cell could be judged; 8 if any is inconclusive, not
-        comparable or below the required grade; else 0.
-        """
+        """7 if anything became worse; 3 if nothing could be judged; 8 if any is open; else 0."""
         counts = self.judgements.counts
         if counts["regression"]:
             return REGRESSION_CODE
@@ -81,48 +86,107 @@ class RegressionAnswer:
 
     def chart(self) -> Chart | None:
         """The drawing of the series that changed most; None if nothing could be compared."""
-        from analysis.charts.history.regressions import regression_chart
+        from analysis.charts.regressions import regression_chart
 
         return regression_chart(self.judgements)
 
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of a run against a baseline."""
     words = (request.baseline, request.run)
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:
         return judge_sides(sides, request)
 
 
 def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
-    """Judge each cell of one side against the other, while both are open."""
+    source = sides.run.source
     question = RegressionQuestion(
         base=sides.base,
         run=sides.run,
-        metrics=tuple(metric_of(name, sides.run.source) for name in request.metrics)
-        or usual_metrics(sides.run.source, sides.run.selection),
+        metrics=tuple(metric_of(name, source) for name in request.metrics)
+        or usual_metrics(source, sides.run.selection),
         threshold=request.threshold,
         per_host=request.per_host,
         accepted=sides.accepted,
     )
     judgements = judge(question)
     if not judgements.judgements:
-        raise _nothing_shared(judgements)
-    return RegressionAnswer(request, judgements, _command_of(sides.run, judgements))
+        base, run = judgements.base, judgements.run
+        counts = (len(judgements.only_before), len(judgements.only_after))
+        raise NothingToDo(
+            f"{run} shares no cell with {base}: {counts[0]:,} only in {base}, {counts[1]:,} only in"
+            f" {run}",
+            hint="`orchestrator status RUN` shows what a run has; or leave out a filter",
+        )
+    runs = {one.after.run_id for one in judgements.judgements if one.after}
+    command = None
+    if len(runs) == 1 and isinstance(source, Store):
+        command = source.command_of(runs.pop())
+    return RegressionAnswer(request, judgements, command)
 
 
-def _nothing_shared(judgements: Judgements) -> NothingToDo:
-    base, run = judgements.base, judgements.run
-    counts = (len(judgements.only_before), len(judgements.only_after))
-    return NothingToDo(
-        f"{run} shares no cell with {base}: {counts[0]:,} only in {base}, {counts[1]:,} only in"
-        f" {run}",
-        hint="`orchestrator status RUN` shows what a run has; or leave out a filter",
-    )
+def status_command(answer: RegressionAnswer) -> str:
+    """The command that tells what speaks against the numbers of the judged run."""
+    where = database_option(answer.request.selected.database)
+    return shlex.join(["status", _judged_run(answer) or "last", "--why", *where])
 
 
-def _command_of(side: Side, judgements: Judgements) -> str | None:
-    """The command line that planned the judged run, where one is judged that we planned."""
-    runs = {str(one.after.facts["run_id"]) for one in judgements.judgements if one.after}
-    if len(runs) != 1 or not isinstance(side.source, Store):
-        return None
-    return side.source.command_of(next(iter(runs)))
+def regression_commands(answer: RegressionAnswer) -> tuple[str, ...]:
+    """Commands to go on with, in options that these have, without the program's name."""
+    return tuple(map(shlex.join, _commands(answer)))
+
+
+def _judged_run(answer: RegressionAnswer) -> str | None:
+    """The id of the judged run; None where results of several are judged."""
+    runs = {one.after.run_id for one in answer.judged if one.after}
+    return next(iter(runs)) if len(runs) == 1 else None
+
+
+def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
+    request, counts = answer.request, answer.judgements.counts
+    where = database_option(request.selected.database)
+    run = _judged_run(answer)
+    if counts["regression"]:
+        yield ["regress", *_question(request), "--bisect", *where]
+    if counts["regression"] or counts["inconclusive"]:
+        yield from _measuring(answer)
+    if counts["regression"] and run:
+        yield ["regress", "--accept", run, "--because", _REASON, *_cells(answer), *where]
+    doubtful = any(one.after and one.after.grade == "D" for one in answer.judged)
+    if counts["inconclusive"] and run and doubtful:
+        yield ["status", run, "--why", *where]
+
+
+def _question(request: RegressionRequest) -> Iterator[str]:
+    """The sides and what is asked of them, as far as it is not the usual."""
+    yield from ("--baseline", request.baseline)
+    if request.run != "last":
+        yield request.run
+    if request.metrics != _USUAL.metrics:
+        yield from ("--metric", ",".join(request.metrics))
+    if request.threshold != _USUAL.threshold:
+        yield from ("--threshold", f"{request.threshold:g}")
+    if request.per_host:
+        yield "--per-host"
+
+
+def _cells(answer: RegressionAnswer) -> Sequence[str]:
+    """Options that choose the cells that became worse, where others did not and these are few."""
+    worse = {one.cell_id for one in answer.judged if one.verdict == "regression"}
+    if len(worse) > _MOST_CELLS or worse == {one.cell_id for one in answer.judged}:
+        return ()
+    if max(map(len, worse)) > _MOST_LETTERS:
+        return ()
+    return [word for cell in sorted(worse) for word in ("--select", cell)]
+
+
+def _measuring(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
+    words = measuring_words(answer.command)
+    if words is None or {"--interleave", "--resume"} & {*words}:
+        return
+    base = answer.judgements.base
+    if {one.before.run_id for one in answer.judged if one.before} == {base}:
+        against = [] if "--compare-to" in words else ["--compare-to", base]
+        yield [*words, *against, "--interleave"]
+    needed = [one.launches_needed for one in answer.judged if one.launches_needed is not None]
+    if needed and not any("rounds" in word for word in words):
+        yield [*words, "--set", f"measure.rounds={max(needed)}"]

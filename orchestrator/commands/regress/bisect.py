@@ -6,22 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from analysis.compare.circumstances import DIRTY
 from analysis.compare.values import PART
-from analysis.regress.bisection import Bisection
+from analysis.regress.bisection import Bisection, Version
 from analysis.regress.launches import LaunchedResult, launched_results
-from analysis.regress.software_versions import Version
-from analysis.results.conditions import DIRTY
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.commands.measure.replay.answer import (
-    Original,
-    ReplayRequest,
-    begin_replay,
-    find_original,
-)
-from orchestrator.commands.measure.replay.consent import describe_choices, is_own, require_consent
-from orchestrator.commands.measure.run import execute_run
 from orchestrator.commands.regress.answer import RegressionRequest
 from orchestrator.commands.regress.bisections import (
     BisectionAnswer,
@@ -32,8 +23,18 @@ from orchestrator.commands.regress.bisections import (
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS, Note, Pinned, make_launcher
 from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
+from orchestrator.running.replay import (
+    Original,
+    ReplayRequest,
+    begin_replay,
+    describe_choices,
+    find_original,
+    is_own,
+    require_consent,
+)
 from orchestrator.running.run_file import BISECTIONS_FOLDER
 from orchestrator.screen.words.reasons import error_text
 from orchestrator.store.store import Store
@@ -53,13 +54,10 @@ class BisectRequest:
 
     judged: RegressionRequest
     results: Path
-    """The folder of all runs."""
     command: str | None = None
-    """The command line, for `run.json`."""
 
     @property
     def database(self) -> Path:
-        """The database that is judged."""
         return self.judged.selected.database
 
     @property
@@ -76,7 +74,6 @@ class ProposedCase:
     original: Original
     """The bad result, whose job is repeated in the image of each version."""
     replay_s: float
-    """Seconds that one measurement may take."""
 
     @property
     def needs_checkouts(self) -> bool:
@@ -85,7 +82,6 @@ class ProposedCase:
 
     @property
     def estimate_s(self) -> float:
-        """Seconds that all measurements may take that are left."""
         return self.case.bisection.most_left * self.replay_s
 
 
@@ -99,12 +95,11 @@ class Proposal:
 
     @property
     def exit_code(self) -> int:
-        """That of the verdicts."""
-        return self.answer.exit_code
+        """That of the verdicts: who searches has not mended anything."""
+        return self.answer.judged.exit_code
 
 
 def propose_bisection(request: BisectRequest) -> Proposal:
-    """The versions to measure again, in order, to find what made cells slower."""
     answer = find_bisections(request.judged, request.results)
     return Proposal(request, answer, tuple(_proposed(case, request) for case in answer.cases))
 
@@ -112,26 +107,28 @@ def propose_bisection(request: BisectRequest) -> Proposal:
 def bisect_regressions(
     request: BisectRequest, observer: Observer, make: LauncherMaker = make_launcher
 ) -> Proposal:
-    """Measure versions again in their images until two neighbours are left, for each change.
-
-    Args:
-        request: the judgement.
-        observer: is told of the progress, and first how long it may take.
-        make: makes the launcher whose jobs execute in one image.
-    """
+    """Measure versions again in their images until two neighbours are left, for each change."""
     proposal = propose_bisection(request)
-    total_s = sum(proposed.estimate_s for proposed in proposal.cases)
-    count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     for proposed in proposal.cases:
-        _require_images(proposed, request.database)
+        version = proposed.case.bisection.next
+        if proposed.needs_checkouts and version is not None:
+            checkout, command = checkout_commands(version, request.database)
+            raise ImageError(
+                f"{proposed.case.cell_id}: was measured by processes of this machine, and no image"
+                " holds their software",
+                hint=f"check out each commit and measure it: `{checkout} && {command}`; `--bisect`"
+                " without `--go` then tells the next one",
+            )
+    count = sum(proposed.case.bisection.most_left for proposed in proposal.cases)
     if count:
+        total_s = sum(proposed.estimate_s for proposed in proposal.cases)
         observer.note(f"up to {count} measurements, about {format_duration(round(total_s))}")
     replays = [_Replays(request, proposed, observer, make) for proposed in proposal.cases]
-    for one in replays:
-        one.require_ends()
+    for replay in replays:
+        replay.require_ends()
     cases = []
-    for proposed, one in zip(proposal.cases, replays, strict=True):
-        case = replace(proposed.case, bisection=one.search())
+    for proposed, replay in zip(proposal.cases, replays, strict=True):
+        case = replace(proposed.case, bisection=replay.search())
         cases.append(replace(proposed, case=explain_suspects(case, request.database)))
     return replace(proposal, cases=tuple(cases))
 
@@ -139,14 +136,14 @@ def bisect_regressions(
 def checkout_commands(version: Version, database: Path) -> tuple[str, str]:
     """Commands that measure a version which no image holds."""
     commit = (version.commit or version.name).removesuffix(DIRTY)
-    replay = ["orchestrator", "replay", str(version.first.facts["result_id"])]
+    replay = ["orchestrator", "replay", version.first.result_id]
     return f"git checkout {commit}", shlex.join([*replay, *database_option(database)])
 
 
 def _proposed(case: BisectionCase, request: BisectRequest) -> ProposedCase:
     after = case.judgement.after
     assert after is not None
-    original = find_original(str(after.facts["result_id"]), request.database)
+    original = find_original(after.result_id, request.database)
     job = original.job.model_copy(
         update={"measure": _longer(original.job.measure), "purpose": "time", "trace": False}
     )
@@ -172,19 +169,6 @@ def _longer(measure: Measure) -> Measure:
     )
 
 
-def _require_images(proposed: ProposedCase, database: Path) -> None:
-    """Insist that images hold the software."""
-    if not proposed.needs_checkouts or proposed.case.bisection.next is None:
-        return
-    checkout, replay = checkout_commands(proposed.case.bisection.next, database)
-    raise ImageError(
-        f"{proposed.case.cell_id}: was measured by processes of this machine, and no image holds"
-        " their software",
-        hint=f"check out each commit and measure it: `{checkout} && {replay}`; `--bisect` without"
-        " `--go` then tells the next one",
-    )
-
-
 class _Replays:
     """Measurements of the versions of one change, in a folder and a database of their own."""
 
@@ -204,14 +188,12 @@ class _Replays:
         self._make = make
 
     def require_ends(self) -> None:
-        """Insist that the ends can be measured again."""
         for index in self._bisection.ends:
             version = self._bisection.versions[index]
             if version.name not in self._bisection.again:
                 self._prepared(version)
 
     def search(self) -> Bisection:
-        """The bisection when nothing is left to measure."""
         bisection = self._bisection
         while (version := bisection.next) is not None:
             self._observer.note(
@@ -241,32 +223,28 @@ class _Replays:
 
     def _prepared(self, version: Version) -> tuple[Original, Launcher]:
         """The bad result's job with the image of a version, and the launcher for it."""
-        own = find_original(str(version.first.facts["result_id"]), self._request.database)
+        own = find_original(version.first.result_id, self._request.database)
         if not is_own(own.job, own.launcher, self._request.results):
             for line in describe_choices(own.job, own.launcher):
                 self._observer.note(line)
-            self._require_consent(own)
+            try:
+                require_consent(own.job, own.launcher, requested=None, as_recorded=False)
+            except UsageError as error:
+                name = own.measured.result_id
+                hint = f"`orchestrator replay {name}` measures it if you agree"
+                raise UsageError(f"{name}: {error}", hint=hint) from error
         pinned = [own.pinned] if own.pinned else []
         launcher = self._make(own.launcher, self._observer.image_step, pinned)
         launcher.prepare(own.cell.backend)
         return replace(self._original, measured=own.measured), launcher
 
-    def _require_consent(self, own: Original) -> None:
-        try:
-            require_consent(own.job, own.launcher, requested=None, as_recorded=False)
-        except UsageError as error:
-            name = own.measured.result_id
-            raise UsageError(
-                f"{name}: {error}", hint=f"`orchestrator replay {name}` measures it if you agree"
-            ) from error
-
     def _replayed(self, original: Original, launcher: Launcher) -> LaunchedResult | str:
-        """The result of measuring it now; the reason why there is none."""
         folder = begin_replay(
             original, ReplayRequest("", self._request.folder, command=self._request.command)
         )
-        options = RunOptions()
-        outcome = execute_run(*(folder, launcher, self._observer, options), earlier_images=True)
+        outcome = execute_run(
+            *(folder, launcher, self._observer, RunOptions()), earlier_images=True
+        )
         for trouble in outcome.troubles:
             return error_text(trouble)
         selection = Selection(run_id=folder.run.run_id)

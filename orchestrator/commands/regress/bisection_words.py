@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.regress.bisection import Bisection
-from analysis.regress.software_versions import Version, pooled
-from analysis.results.conditions import DIRTY
+from analysis.compare.circumstances import DIRTY
+from analysis.regress.bisection import Bisection, Version, pooled
 from analysis.results.metrics import Metric
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
@@ -14,16 +13,12 @@ from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.text import format_duration, plural
 
 _MOST_ROWS = 20
-"""Versions that a terminal shows; files have all of them."""
 _MOST_NAMED = 3
-"""Cells or changes that a sentence names; more are counted."""
 _LETTERS = 12
-"""Letters of a digest or a commit that are shown."""
 _IMAGE = "sha256:"
 
 
 def bisection_sheet(proposal: Proposal, form: str) -> Sheet:
-    """The causes as far as they are known, and what to measure to know more."""
     tables = [_table(proposal, proposed, form) for proposed in proposal.cases]
     answer = proposal.answer
     judgements = answer.judged.judgements
@@ -45,8 +40,9 @@ def _table(proposal: Proposal, proposed: ProposedCase, form: str) -> Table:
     rows = [_row(case.bisection, index) for index in range(len(case.bisection.versions))]
     kept = _kept(case.bisection) if form == ON_SCREEN else list(range(len(rows)))
     hidden = len(rows) - len(kept)
+    cut = f"… {hidden:,} more {plural(hidden, 'version')}: `--format json` has them"
     notes = [
-        *_hidden(hidden),
+        *([cut] if hidden else []),
         *_answer(proposed),
         *_beside(proposed),
         *_next(proposed, form, _commands(proposal, proposed)),
@@ -59,17 +55,19 @@ def _table(proposal: Proposal, proposed: ProposedCase, form: str) -> Table:
 def _fields(bisection: Bisection, metric: Metric) -> list[Field]:
     unit = metric.unit or metric.label
     kind = "image" if bisection.versions[0].name.startswith(_IMAGE) else "commit"
-    measured = bool(bisection.again)
-    turn = Field("turn", essential=True)
+    measured = [
+        Field("again", f"{unit} now", essential=True),
+        Field("outcome", "now", essential=True),
+    ]
+    turns = bool(bisection.turns)
     return [
         Field("run", "first run", essential=True),
         Field("version", kind, essential=True, shown=_short),
         Field("results", "n"),
         Field("recorded", f"{unit} then", essential=True),
         Field("recorded_outcome", "then", essential=True),
-        *([turn] if bisection.turns else [Field("turn", hidden=True)]),
-        *([Field("again", f"{unit} now", essential=True)] if measured else []),
-        *([Field("outcome", "now", essential=True)] if measured else []),
+        Field("turn", essential=turns, hidden=not turns),
+        *(measured if bisection.again else []),
         Field("commit", hidden=True),
         Field("refused", hidden=True),
     ]
@@ -111,17 +109,17 @@ def _kept(bisection: Bisection) -> list[int]:
     return sorted(order[:_MOST_ROWS])
 
 
-def _hidden(count: int) -> Iterator[str]:
-    if count:
-        yield f"… {count:,} more {plural(count, 'version')}: `--format json` has them"
-
-
 def _answer(proposed: ProposedCase) -> Iterator[str]:
-    """The answer, as far as the measurements support it."""
     case, bisection = proposed.case, proposed.case.bisection
     suspects = bisection.suspects
     if bisection.is_shown_again is False and bisection.next is None:
-        yield _not_shown(case.judgement.metric, bisection)
+        unit = case.judgement.metric.unit
+        ends = (pooled(bisection.again[bisection.versions[end].name]) for end in bisection.ends)
+        values = " and ".join(f"{format_number(end.value)} {unit}".strip() for end in ends)
+        yield (
+            "Measured again, the oldest and the newest version do not differ as they did:"
+            f" {values}. So no version brought it."
+        )
         if case.judgement.changes:
             yield f"What else changed between both runs: {_few(case.judgement.changes)}."
         return
@@ -138,15 +136,6 @@ def _answer(proposed: ProposedCase) -> Iterator[str]:
             yield f"{_short(name)} could not be measured again: {reason}"
     if case.changes and len(suspects) == 1:
         yield f"What changed there: {_few(case.changes)}."
-
-
-def _not_shown(metric: Metric, bisection: Bisection) -> str:
-    ends = (pooled(bisection.again[bisection.versions[end].name]) for end in bisection.ends)
-    values = " and ".join(f"{format_number(end.value)} {metric.unit}".strip() for end in ends)
-    return (
-        f"Measured again, the oldest and the newest version do not differ as they did: {values}."
-        " So no version brought it."
-    )
 
 
 def _open(proposed: ProposedCase) -> str:
@@ -187,7 +176,6 @@ def _next(proposed: ProposedCase, form: str, commands: Sequence[str]) -> Iterato
 
 
 def bisection_commands(proposal: Proposal) -> tuple[str, ...]:
-    """The commands that bring the first open search further."""
     open_cases = [proposed for proposed in proposal.cases if proposed.case.bisection.next]
     return _commands(proposal, open_cases[0]) if open_cases else ()
 
@@ -201,12 +189,11 @@ def _commands(proposal: Proposal, proposed: ProposedCase) -> tuple[str, ...]:
     if not proposed.needs_checkouts:
         return (f"{command} --go",)
     after = proposed.case.judgement.after
-    run = f" --run {after.facts['run_id']}" if after and request.judged.run == "last" else ""
+    run = f" --run {after.run_id}" if after and request.judged.run == "last" else ""
     return (*checkout_commands(version, request.database), f"{command}{run}")
 
 
 def _named(version: Version) -> str:
-    """A version in words: its first run, its image and its commit."""
     image = f", image {_short(version.name)}" if version.name.startswith(_IMAGE) else ""
     commit = f", commit {_short(version.commit)}" if version.commit else ""
     return f"run {version.run_id}{image}{commit}"

@@ -2,20 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
-from analysis.regress.bisection import Bisection
+from analysis.regress.bisection import Bisection, grouped_versions, measured_again, results_by_cell
 from analysis.regress.judgements import Judgement
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.software_versions import (
-    Version,
-    grouped_versions,
-    measured_again,
-    results_by_cell,
-)
 from analysis.regress.steps import LevelStep
 from orchestrator.commands.regress.answer import (
     RegressionAnswer,
@@ -38,13 +32,11 @@ class BisectionCase:
     results: tuple[LaunchedResult, ...]
     """The results from the last good one to the first bad one, in the order of time."""
     beside: tuple[Judgement, ...] = ()
-    """Other cells that became worse, perhaps by the same version."""
     changes: tuple[str, ...] = ()
     """Other differences that are known between the versions at which the search stands."""
 
     @property
     def cell_id(self) -> str:
-        """The cell that is measured again."""
         return self.judgement.cell_id
 
 
@@ -52,30 +44,14 @@ class BisectionCase:
 class BisectionAnswer:
     """The changes that can be searched for, and how far the search is."""
 
-    database: Path
     judged: RegressionAnswer
     cases: tuple[BisectionCase, ...]
-    refusals: Mapping[str, str] = field(default_factory=dict)
-    """Cells whose cause cannot be searched for, with the reason."""
-
-    @property
-    def exit_code(self) -> int:
-        """That of the verdicts: who searches has not mended anything."""
-        return self.judged.exit_code
+    refusals: Mapping[str, str]
 
 
 def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswer:
-    """The changes for the worse that a judgement finds, with the versions between their ends.
-
-    Where no cell became worse against the baseline, these are the newest steps of the series that
-    nobody accepted.
-
-    Args:
-        request: the judgement.
-        results: the folder of all runs; what earlier bisections measured lies in it.
-    """
+    """The regressions, else the newest steps that nobody accepted, with the versions between."""
     judged = judge_regressions(request)
-    database = request.selected.database
     refusals: dict[str, NothingToDo] = {}
     cases: list[BisectionCase] = []
     with ExitStack() as closing:
@@ -99,19 +75,17 @@ def find_bisections(request: RegressionRequest, results: Path) -> BisectionAnswe
     if not cases:
         raise _nothing(judged, refusals)
     reasons = {cell_id: str(nothing) for cell_id, nothing in refusals.items()}
-    return BisectionAnswer(database, judged, tuple(_together(cases)), reasons)
+    return BisectionAnswer(judged, tuple(_together(cases)), reasons)
 
 
 def explain_suspects(case: BisectionCase, database: Path) -> BisectionCase:
     """The case with what differs between the last good version and the first suspect."""
     bisection = case.bisection
     ends = (bisection.before_suspects.results[-1], bisection.suspects[0].first)
-    ids = [str(end.facts["result_id"]) for end in ends]
     with Store.open_readonly(database) as store:
-        known = circumstances_of(store, ids)
-    if not all(name in known for name in ids):
-        return case
-    return replace(case, changes=circumstance_changes(*(known[name] for name in ids)))
+        known = circumstances_of(store, [end.result_id for end in ends])
+    then, now = (known.get(end.result_id) for end in ends)
+    return replace(case, changes=circumstance_changes(then, now)) if then and now else case
 
 
 def _worse(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -135,28 +109,26 @@ def _case(
     *,
     per_host: bool,
 ) -> BisectionCase:
-    """The versions between the ends of a change.
-
-    Args:
-        judgement: the change.
-        own: all results of the cell in the order of time.
-        every: these and those of earlier bisections.
-        per_host: True if machines with different names have series of their own.
-    """
+    """The versions between the ends of a change; `every` has those of earlier bisections too."""
     after = judgement.after
     assert after is not None
     key = after.key(per_host=per_host)
-    series = [result for result in own if result.key(per_host=per_host) == key]
-    between = _between(judgement, series)
+    between = _between(judgement, [one for one in own if one.key(per_host=per_host) == key])
     versions = grouped_versions(between)
-    if not versions or not _names_both_ends(versions, between):
+    names_both_ends = (
+        versions and versions[0].first is between[0] and versions[-1].results[-1] is between[-1]
+    )
+    if not names_both_ends:
         raise NothingToDo(
             "its results name neither an image nor a commit",
             hint="containers leave an image, and a git checkout leaves its commit",
         )
     if len(versions) == 1:
+        kind = "image" if versions[0].name.startswith("sha256:") else "commit"
+        changes = "; ".join(judgement.changes or ())
+        known = f"; what changed: {changes}" if changes else ""
         raise NothingToDo(
-            _same_software(judgement, versions[0]),
+            f"both ends have the same {kind}, so no version brought it{known}",
             hint="the machine is left; an older `--baseline` has more versions between",
         )
     again = measured_again(every, versions, after)
@@ -166,13 +138,12 @@ def _case(
 
 
 def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[LaunchedResult]:
-    """The results from the good end to the bad one."""
-    indices = {str(result.facts["result_id"]): index for index, result in enumerate(series)}
+    indices = {result.result_id: index for index, result in enumerate(series)}
     step = _last_step(judgement) if judgement.verdict != "regression" else None
     if step is not None:
         index = indices[step.first.result_id]
         return list(series[max(0, index - 2) : index + 2])
-    ids = [str(end.facts["result_id"]) for end in (judgement.before, judgement.after) if end]
+    ids = [end.result_id for end in (judgement.before, judgement.after) if end]
     absent = [name for name in ids if name not in indices]
     if absent:
         raise NothingToDo(
@@ -181,20 +152,15 @@ def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[Lau
     return list(series[indices[ids[0]] : indices[ids[1]] + 1])
 
 
-def _names_both_ends(versions: Sequence[Version], between: Sequence[LaunchedResult]) -> bool:
-    return versions[0].first is between[0] and versions[-1].results[-1] is between[-1]
-
-
-def _same_software(judgement: Judgement, version: Version) -> str:
-    kind = "image" if version.name.startswith("sha256:") else "commit"
-    changes = "; ".join(judgement.changes or ())
-    known = f"; what changed: {changes}" if changes else ""
-    return f"both ends have the same {kind}, so no version brought it{known}"
-
-
 def _together(cases: Sequence[BisectionCase]) -> Iterator[BisectionCase]:
     """One case for all whose cause may be the same version: the one that shows most clearly."""
-    left = sorted(cases, key=lambda case: -_clearness(case.judgement))
+
+    def clearness(case: BisectionCase) -> float:
+        """The size of the change by its error."""
+        difference = case.judgement.difference
+        return abs(difference.shift) / difference.spread.error if difference else 0.0
+
+    left = sorted(cases, key=clearness, reverse=True)
     while left:
         clearest, *others = left
         suspects = _suspects(clearest)
@@ -207,21 +173,12 @@ def _suspects(case: BisectionCase) -> set[str]:
     return {version.name for version in case.bisection.suspects}
 
 
-def _clearness(judgement: Judgement) -> float:
-    """The size of a change by its error."""
-    difference = judgement.case.difference if judgement.case else None
-    return abs(difference.shift) / difference.spread.error if difference else 0.0
-
-
 def _nothing(judged: RegressionAnswer, refusals: Mapping[str, NothingToDo]) -> NothingToDo:
-    """The reason why there is nothing to bisect."""
     if not refusals:
-        counts = ", ".join(
-            f"{count:,} {verdict}" for verdict, count in judged.judgements.counts.items() if count
-        )
+        judgements = judged.judgements
+        counts = (f"{count:,} {verdict}" for verdict, count in judgements.counts.items() if count)
         return NothingToDo(
-            f"nothing became worse from {judged.judgements.base} to {judged.judgements.run}:"
-            f" {counts}",
+            f"nothing became worse from {judgements.base} to {judgements.run}: {', '.join(counts)}",
             hint="`--bisect` searches for the cause of a regression, or of a step of a series",
         )
     (cell_id, reason), *others = refusals.items()

@@ -1,57 +1,39 @@
 """`regress`: a run judged against a baseline, cell by cell, with an exit code for a CI."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import getpass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from analysis.results.selection import selected_cells
+from analysis.results.series import accepted_changes
 from orchestrator.commands.options.common import command_line
 from orchestrator.commands.options.verdict import RequireGrade
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run, complete_side
 from orchestrator.commands.program.program import chosen
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selected import ResultSelection
-from orchestrator.screen.sheet_output import ChartFile
-from orchestrator.system.options import Force, Json, Output, asked_format, choice
-from runner.contract.errors import UsageError
-
-if TYPE_CHECKING:
-    from orchestrator.commands.regress.answer import RegressionRequest
-    from orchestrator.commands.regress.bisect import BisectRequest
-    from orchestrator.commands.results.selection import SelectionRequest
-import getpass
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
-
-from analysis.results.selection import selected_cells
-from analysis.results.series import accepted_changes
-from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
 from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.sheet_output import ChartFile
 from orchestrator.store.health.decisions import KnownStep, accept_changes, withdraw_changes
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
+from orchestrator.system.options import Force, Json, Output, asked_format, choice
 from orchestrator.system.text import escape_control_line, plural
-from runner.contract.errors import NothingToDo
+from runner.contract.errors import NothingToDo, UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.commands.regress.answer import RegressionRequest
 
 LONGEST_REASON = 500
-"""Letters of a reason."""
 _LONGEST_NAME = 64
 _REASON_HINT = "say what changed, for example `--because 'torch 2.9 verifies its inputs'`"
-
-
-@dataclass(frozen=True)
-class AcceptanceRequest:
-    """A known step, as options name it."""
-
-    selected: SelectionRequest
-    """The database, and filters of the run's cells."""
-    run: str
-    """The first run behind the step; `last` is the newest."""
-    because: str = ""
-    """The reason; nothing is needed to take one back."""
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -63,15 +45,14 @@ class Acceptance:
     because: str | None
     """The reason; None where it was taken back."""
     updated: tuple[str, ...] = ()
-    """Those cells that had another reason before."""
 
 
-def accept_step(request: AcceptanceRequest) -> Acceptance:
-    """Record that the selected results of a run begin a level that is known."""
-    because = _reason(request.because)
-    with request.selected.open() as (store, _):
-        run_id = resolve_run(request.run, store.runs(), request.selected.database)
-        cell_ids = _cells(store, request.selected, run_id)
+def accept_step(selected: SelectionRequest, run: str, because: str) -> Acceptance:
+    """Record that the selected results of a run begin a level that is known, with the reason."""
+    because = _reason(because)
+    with selected.open() as (store, _):
+        run_id = resolve_run(run, store.runs(), selected.database)
+        cell_ids = _cells(store, selected, run_id)
     if not cell_ids:
         raise NothingToDo(
             f"{run_id} has no result that fits, so no series has a step there",
@@ -79,21 +60,16 @@ def accept_step(request: AcceptanceRequest) -> Acceptance:
             " not be quoted",
         )
     step = KnownStep(run_id, cell_ids, because, datetime.now(UTC), _user())
-    updated = accept_changes(request.selected.database, step)
-    return Acceptance(run_id, cell_ids, because, updated)
+    return Acceptance(run_id, cell_ids, because, accept_changes(selected.database, step))
 
 
-def withdraw_step(request: AcceptanceRequest) -> Acceptance:
+def withdraw_step(selected: SelectionRequest, run: str) -> Acceptance:
     """Take back what was accepted of a run, or of the selected cells of it."""
-    database = request.selected.database
-    with request.selected.open() as (store, _):
+    database = selected.database
+    with selected.open() as (store, _):
         accepted = {change.run_id for change in accepted_changes(store)}
-        run_id = (
-            request.run
-            if request.run in accepted
-            else resolve_run(request.run, store.runs(), database)
-        )
-        chosen = _cells(store, request.selected, run_id) if request.selected.filters else None
+        run_id = run if run in accepted else resolve_run(run, store.runs(), database)
+        chosen = _cells(store, selected, run_id) if selected.filters else None
     cell_ids = withdraw_changes(database, run_id, chosen)
     if not cell_ids:
         words = "of these cells " if chosen is not None else ""
@@ -109,13 +85,11 @@ def withdraw_step(request: AcceptanceRequest) -> Acceptance:
 
 
 def _cells(store: Store, selected: SelectionRequest, run_id: str) -> tuple[str, ...]:
-    """The cells of the run whose results are selected."""
     selection = replace(selected, run=None, every=True).selection_in(store)
     return selected_cells(store, replace(selection, run_id=run_id))
 
 
 def _reason(text: str) -> str:
-    """The reason that was given, if it is one."""
     reason = text.strip()
     if not reason:
         raise UsageError("--because is empty", hint=_REASON_HINT)
@@ -138,21 +112,7 @@ def _user() -> str | None:
     return None
 
 
-_SHOWN = 3
-"""Cells that are named."""
-
-
-def print_acceptance(acceptance: Acceptance, *, as_json: bool) -> None:
-    """Print what was accepted of a run, or taken back."""
-    if as_json:
-        print_json(asdict(acceptance))
-        return
-    for line in acceptance_lines(acceptance):
-        print_line(line)
-
-
 def acceptance_lines(acceptance: Acceptance) -> Iterator[str]:
-    """The sentences that tell of it."""
     count = len(acceptance.cell_ids)
     cells = f"{count:,} {plural(count, 'cell')} of {acceptance.run_id}"
     named = ", ".join(acceptance.cell_ids[:_SHOWN])
@@ -220,7 +180,6 @@ class _Steps:
     ] = False
 
     def _require_agreement(self) -> None:
-        """Refuse an option that lacks the one it needs, or stands beside one that it excludes."""
         if self.accept is not None and self.because is None:
             raise UsageError(
                 f"--accept {self.accept} needs a reason",
@@ -274,21 +233,29 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
     require_grade: RequireGrade = None
 
     def execute(self) -> int:
-        """Judge the run, change known steps, or search for a cause."""
         self._require_agreement()
         form, selected = asked_format(self.format_, as_json=self.json), self.selected
-        for option, run in (("--accept", self.accept), ("--withdraw", self.withdraw)):
-            if run is not None:
-                self.refuse_beside(option, _OF_JUDGEMENTS)
-                self._change_steps(selected, run)
-                return 0
+        if self.accept is not None:
+            self.refuse_beside("--accept", _OF_JUDGEMENTS)
+            self._print(accept_step(selected, self.accept, self.because or ""))
+            return 0
+        if self.withdraw is not None:
+            self.refuse_beside("--withdraw", _OF_JUDGEMENTS)
+            self._print(withdraw_step(selected, self.withdraw))
+            return 0
         from orchestrator.commands.regress.answer import judge_regressions
         from orchestrator.commands.regress.output import require_verdict_output, show_verdicts
         from orchestrator.screen.sheet_output import draw_chart
 
         database = selected.database
         require_verdict_output(form, self.output, self.chart, force=self.force, database=database)
-        request = self.question("regress", selected, self._judged_run(), self.require_grade)
+        if self.judged is not None and self.run is not None:
+            raise UsageError(
+                f"--run {self.run}: `regress … {self.judged}` names a run already",
+                hint="leave one of them out",
+            )
+        run = self.judged or self.run or "last"
+        request = self.question("regress", selected, run, self.require_grade)
         if self.bisect:
             return self._search_causes(request, form)
         answer = judge_regressions(request)
@@ -296,35 +263,28 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
         show_verdicts(answer, form, self.output, wide=self.wide)
         return answer.exit_code
 
-    def _judged_run(self) -> str:
-        if self.judged is not None and self.run is not None:
-            raise UsageError(
-                f"--run {self.run}: `regress … {self.judged}` names a run already",
-                hint="leave one of them out",
-            )
-        return self.judged or self.run or "last"
-
-    def _change_steps(self, selected: "SelectionRequest", run: str) -> None:
-        """Record a known step, or take one back."""
-        change = withdraw_step if self.accept is None else accept_step
-        acceptance = change(AcceptanceRequest(selected, run, self.because or ""))
-        print_acceptance(acceptance, as_json=self.json)
+    def _print(self, acceptance: Acceptance) -> None:
+        if self.json:
+            print_json(asdict(acceptance))
+            return
+        for line in acceptance_lines(acceptance):
+            print_line(line)
 
     def _search_causes(self, request: "RegressionRequest", form: str | None) -> int:
-        """Show which versions to measure, or measure them; returns the exit code."""
-        from orchestrator.commands.regress.bisect import BisectRequest, propose_bisection
+        from orchestrator.commands.program.progress import show_progress
+        from orchestrator.commands.regress.bisect import (
+            BisectRequest,
+            bisect_regressions,
+            propose_bisection,
+        )
         from orchestrator.commands.regress.output import require_search_output, show_search
 
         require_search_output(form, self.output, self.chart)
         search = BisectRequest(request, request.selected.results_folder, command_line())
-        proposal = _measured(search) if self.go else propose_bisection(search)
+        if self.go:
+            with show_progress(quiet=chosen.quiet) as observer:
+                proposal = bisect_regressions(search, observer)
+        else:
+            proposal = propose_bisection(search)
         show_search(proposal, form, self.output, wide=self.wide)
-        return int(proposal.exit_code)
-
-
-def _measured(request: "BisectRequest") -> Any:
-    from orchestrator.commands.measure.progress import show_progress
-    from orchestrator.commands.regress.bisect import bisect_regressions
-
-    with show_progress(quiet=chosen.quiet) as observer:
-        return bisect_regressions(request, observer)
+        return proposal.exit_code

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from orchestrator.commands.results.selection import SelectionRequest
 
 JUDGING = ("baseline", "metric", "threshold", "per_host")
-"""Their fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +35,6 @@ class Judging:
         run: str,
         require_grade: PassingGrade | None = None,
     ) -> "RegressionRequest":
-        """The question that they ask of a run."""
         baseline = required_baseline(self.baseline, command)
         named: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
         from orchestrator.commands.regress.answer import RegressionRequest

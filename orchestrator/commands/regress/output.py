@@ -1,4 +1,4 @@
-"""The output of verdicts: which format, which file, and what a terminal shows below them."""
+"""The output of verdicts: JUnit, Markdown, which format and file, and the commands below."""
 
 import re
 import sys
@@ -10,40 +10,46 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regress.judgements import Judgement
 from analysis.statistics.numbers import change_words
-from orchestrator.commands.regress.answer import RegressionAnswer
+from orchestrator.commands.regress.answer import RegressionAnswer, regression_commands
 from orchestrator.commands.regress.bisect import Proposal
 from orchestrator.commands.regress.bisection_words import bisection_commands, bisection_sheet
-from orchestrator.commands.regress.cells import MetricVerdicts, full_name, verdicts_by_metric
-from orchestrator.commands.regress.document import judgement_data, regression_document
-from orchestrator.commands.regress.next_steps import regression_commands
 from orchestrator.commands.regress.sentences import (
+    MetricVerdicts,
     accepted_lines,
     circumstance_lines,
+    full_name,
     metric_answers,
     not_comparable_lines,
     one_sided_lines,
     step_lines,
     step_words,
     trust_lines,
+    verdicts_by_metric,
 )
 from orchestrator.commands.regress.table import (
+    judgement_data,
     metric_table,
+    regression_document,
     regression_sheet,
     section_heading,
     shown_judgements,
 )
-from orchestrator.screen.lines import own_name, print_command, print_content, print_line
-from orchestrator.screen.markdown import markdown_prose, markdown_table
+from orchestrator.commands.results.result_table import TableOptions
+from orchestrator.commands.results.run_report import RunReport
+from orchestrator.commands.results.run_words import print_results
+from orchestrator.screen.lines import own_name, print_command, print_content, print_json, print_line
 from orchestrator.screen.sheet import (
     ON_SCREEN,
     SHEET_FORMATS,
     json_bytes,
+    markdown_prose,
+    markdown_table,
     print_sheet,
     require_output,
     sheet_format,
     show_sheet,
 )
-from orchestrator.screen.sparkline import has_blocks
+from orchestrator.screen.tables import has_blocks
 from orchestrator.system.files import is_stdout, output_file
 from orchestrator.system.text import escape_control_line
 from runner.contract.errors import UsageError
@@ -52,15 +58,30 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document may hold: the production `Char` of XML 1.0."""
 _NO_PROPERTIES = frozenset({"cell", "metric", "reason", "changes", "steps", "history"})
 """Keys of JSON that test cases tell in other places."""
+_OUTCOMES = ("tests", "failures", "errors", "skipped")
+_VERDICTS: Mapping[int, str] = {
+    0: "No regression",
+    3: "Nothing could be judged",
+    7: "Regression",
+    8: "Inconclusive",
+}
+_MOST_ROWS = 100
+"""GitHub takes no comment above 65,536 letters."""
+_MOST_LINES = 30
+VERDICT_SUFFIXES: Mapping[str, str] = {
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".xml": "junit",
+}
 
 
 def regression_junit(answer: RegressionAnswer) -> bytes:
-    """The verdicts as JUnit XML."""
     root = Element("testsuites", name="orchestrator regress")
     totals: Counter[str] = Counter()
     for verdicts in verdicts_by_metric(answer):
         totals += _suite(root, answer, verdicts)
-    root.attrib |= _counts(totals)
+    root.attrib |= {name: str(totals[name]) for name in _OUTCOMES}
     indent(root)
     content: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return content + b"\n"
@@ -83,19 +104,14 @@ def _suite(root: Element, answer: RegressionAnswer, verdicts: MetricVerdicts) ->
     for judgement in verdicts.judgements:
         counts["tests"] += 1
         counts[_add_case(suite, answer, judgement, below=judgement.cell_id in worse)] += 1
-    suite.attrib |= _counts(counts)
+    suite.attrib |= {name: str(counts[name]) for name in _OUTCOMES}
     return counts
-
-
-def _counts(counts: Mapping[str, int]) -> dict[str, str]:
-    names = ("tests", "failures", "errors", "skipped")
-    return {name: str(counts.get(name, 0)) for name in names}
 
 
 def _add_case(
     suite: Element, answer: RegressionAnswer, judgement: Judgement, *, below: bool
 ) -> str:
-    """Add a test case; its outcome."""
+    """Add a test case; returns its outcome."""
     class_name = f"accelmatrix.{judgement.metric.name}"
     case = SubElement(
         suite, "testcase", classname=_xml(class_name), name=_xml(full_name(judgement))
@@ -117,22 +133,20 @@ def _add_case(
     return "skipped"
 
 
-def _story(judgement: Judgement) -> Sequence[str]:
+def _story(judgement: Judgement) -> Iterator[str]:
     """Lines about a failure: the values, the noise, candidates for the cause, steps."""
     before, after, unit = judgement.before, judgement.after, judgement.metric.unit
-    values = (
-        f"{before.geometric_mean:g} {unit} then, {after.geometric_mean:g} {unit} now"
-        if before and after
-        else ""
-    )
-    noise = f"noise: {judgement.noise}" if judgement.noise else ""
-    changes = (f"changed beside: {change}" for change in judgement.changes or ())
-    steps = (f"{step_words(step)}: {change_words(step.ratio)}" for step in judgement.steps)
-    return [line for line in (values, noise, *changes, *steps) if line]
+    if before and after:
+        yield f"{before.geometric_mean:g} {unit} then, {after.geometric_mean:g} {unit} now"
+    if judgement.noise:
+        yield f"noise: {judgement.noise}"
+    for change in judgement.changes or ():
+        yield f"changed beside: {change}"
+    for step in judgement.steps:
+        yield f"{step_words(step)}: {change_words(step.ratio)}"
 
 
 def _add_properties(parent: Element, values: Mapping[str, object]) -> None:
-    """Add what is known as properties: numbers, words, and lists joined by commas."""
     properties = SubElement(parent, "properties")
     for name, value in values.items():
         if value is not None and value not in ([], ""):
@@ -153,21 +167,7 @@ def _xml(text: str) -> str:
     return _NO_XML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-_VERDICTS: Mapping[int, str] = {
-    0: "No regression",
-    3: "Nothing could be judged",
-    7: "Regression",
-    8: "Inconclusive",
-}
-"""The verdict on everything, by the exit code."""
-_MOST_ROWS = 100
-"""Rows of a table: GitHub takes no comment above 65,536 letters."""
-_MOST_LINES = 30
-"""Lines of a list, for the same reason."""
-
-
 def regression_markdown(answer: RegressionAnswer) -> bytes:
-    """The verdicts as Markdown."""
     return "\n\n".join(_paragraphs(answer)).encode(errors="backslashreplace") + b"\n"
 
 
@@ -183,7 +183,15 @@ def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
         if same := verdicts.by_verdict["no change"]:
             heading = f"{len(same):,} without a change in {verdicts.metric.label}"
             yield _details(heading, _table(answer, verdicts, same))
-    for heading, lines in _lists(answer, known).items():
+    lists: Mapping[str, Iterator[str]] = {
+        "What differs beside": circumstance_lines(answer),
+        "Steps in the history": step_lines(answer, every=True),
+        "Not comparable": not_comparable_lines(known),
+        "Cells of one side alone": one_sided_lines(answer),
+        "Accepted changes": accepted_lines(answer),
+        "How far it can be trusted": trust_lines(answer),
+    }
+    for heading, lines in lists.items():
         if items := [f"- {markdown_prose(line)}" for line in lines]:
             yield _details(heading, "\n".join([*items[:_MOST_LINES], *_more(items, _MOST_LINES)]))
     if commands := regression_commands(answer):
@@ -199,37 +207,19 @@ def _table(
 
 
 def _more(items: Sequence[object], most: int) -> Iterator[str]:
-    """The number of what is left out."""
     if len(items) > most:
         yield f"\n{len(items) - most:,} more: `--format json` has them all."
 
 
-def _lists(
-    answer: RegressionAnswer, known: Sequence[MetricVerdicts]
-) -> Mapping[str, Iterator[str]]:
-    """Sentences by the heading under which they are folded."""
-    return {
-        "What differs beside": circumstance_lines(answer),
-        "Steps in the history": step_lines(answer, every=True),
-        "Not comparable": not_comparable_lines(known),
-        "Cells of one side alone": one_sided_lines(answer),
-        "Accepted changes": accepted_lines(answer),
-        "How far it can be trusted": trust_lines(answer),
-    }
-
-
 def _details(heading: str, content: str) -> str:
-    """A part that is folded until a reader opens it."""
     return f"<details><summary>{heading}</summary>\n\n{content}\n\n</details>"
 
 
-VERDICT_SUFFIXES: Mapping[str, str] = {
-    ".json": "json",
-    ".markdown": "markdown",
-    ".md": "markdown",
-    ".xml": "junit",
+_WRITERS: Mapping[str, Callable[[RegressionAnswer], bytes]] = {
+    "json": lambda answer: json_bytes(regression_document(answer)),
+    "junit": regression_junit,
+    "markdown": regression_markdown,
 }
-"""The format of verdicts that a file's name asks for."""
 
 
 def require_verdict_output(
@@ -238,7 +228,7 @@ def require_verdict_output(
     """Refuse files that cannot be written, before any work is done for them."""
     require_output(form, path, force=force, database=database, suffixes=VERDICT_SUFFIXES)
     if chart is not None:
-        from orchestrator.screen.chart_files import require_chart
+        from orchestrator.screen.sheet_output import require_chart
 
         require_chart("--chart", chart, force=force, database=database)
 
@@ -251,15 +241,7 @@ def show_verdicts(
     wide: bool = False,
     suffixes: Mapping[str, str] = VERDICT_SUFFIXES,
 ) -> None:
-    """Print the verdicts, or write them into the file.
-
-    Args:
-        answer: the verdicts.
-        form: the format; None for that of the file's name, else a table.
-        path: the file; None for stdout.
-        wide: True if a table leaves out no column, and no cell without a change.
-        suffixes: formats by the ends of files' names.
-    """
+    """Print the verdicts, or write them into the file; `wide` leaves out no column or cell."""
     form = sheet_format(form, path, suffixes)
     if form == ON_SCREEN:
         print_verdicts(answer, wide=wide)
@@ -272,24 +254,7 @@ def show_verdicts(
             file.write(_WRITERS[form](answer))
 
 
-def require_search_output(form: str | None, path: Path | None, chart: Path | None) -> None:
-    """Refuse a format or a chart that searches for causes do not have."""
-    if chart is not None:
-        raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
-    if (form := sheet_format(form, path, VERDICT_SUFFIXES)) not in SHEET_FORMATS:
-        raise UsageError(f"--format {form}: is for verdicts alone", hint="`--format json`")
-
-
-def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide: bool) -> None:
-    """Print how far the search for causes is, or write it into the file."""
-    form = sheet_format(form, path, VERDICT_SUFFIXES)
-    show_sheet(bisection_sheet(proposal, form), form, path, wide=wide)
-    if form == ON_SCREEN:
-        _print_commands(bisection_commands(proposal))
-
-
 def print_verdicts(answer: RegressionAnswer, *, wide: bool = False) -> None:
-    """Print the verdicts, what they rest on, and commands to go on with."""
     blocks = has_blocks(sys.stdout)
     print_sheet(regression_sheet(answer, ON_SCREEN, wide=wide, blocks=blocks), wide=wide)
     _print_commands(f"{own_name()} {command}" for command in regression_commands(answer))
@@ -302,12 +267,37 @@ def _print_commands(commands: Iterable[str]) -> None:
         print_command(command)
 
 
-def _json(answer: RegressionAnswer) -> bytes:
-    return json_bytes(regression_document(answer))
+def require_search_output(form: str | None, path: Path | None, chart: Path | None) -> None:
+    """Refuse a format or a chart that searches for causes do not have."""
+    if chart is not None:
+        raise UsageError("--chart: draws verdicts alone", hint="leave it out with --bisect")
+    if (form := sheet_format(form, path, VERDICT_SUFFIXES)) not in SHEET_FORMATS:
+        raise UsageError(f"--format {form}: is for verdicts alone", hint="`--format json`")
 
 
-_WRITERS: Mapping[str, Callable[[RegressionAnswer], bytes]] = {
-    "json": _json,
-    "junit": regression_junit,
-    "markdown": regression_markdown,
-}
+def show_search(proposal: Proposal, form: str | None, path: Path | None, *, wide: bool) -> None:
+    form = sheet_format(form, path, VERDICT_SUFFIXES)
+    show_sheet(bisection_sheet(proposal, form), form, path, wide=wide)
+    if form == ON_SCREEN:
+        _print_commands(bisection_commands(proposal))
+
+
+def compared_data(report: RunReport, verdicts: RegressionAnswer) -> dict[str, object]:
+    return report.data() | {"verdicts": regression_document(verdicts)}
+
+
+def print_compared(
+    report: RunReport,
+    verdicts: RegressionAnswer,
+    *,
+    as_json: bool,
+    table: TableOptions,
+    quiet: bool,
+) -> None:
+    """Print the run's results, and below them the verdicts; as data both are one."""
+    if as_json:
+        print_json(compared_data(report, verdicts))
+        return
+    print_results(report, as_json=False, table=table, quiet=quiet, is_last=False)
+    print_line()
+    print_verdicts(verdicts)

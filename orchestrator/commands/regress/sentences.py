@@ -1,27 +1,33 @@
 """Sentences about verdicts: the answer, what changed beside, steps, trust, and what is left out."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analysis.regress.judgements import Judgement
+from analysis.compare.values import PART
+from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
 from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import LevelStep
-from analysis.regress.verdicts import RegressionVerdict
+from analysis.regress.verdicts import RegressionVerdict, VerdictReason
+from analysis.results.differing import (
+    WORK,
+    are_distinct,
+    fact_words,
+    fewest_facts,
+    questions,
+    shared_words,
+)
+from analysis.results.metrics import Metric
 from analysis.statistics.numbers import change_words, extent_words, percent_text
-from orchestrator.commands.regress.answer import RegressionAnswer
-from orchestrator.commands.regress.cells import MetricVerdicts, full_name
-from orchestrator.commands.regress.next_steps import status_command
-from orchestrator.commands.regress.sizes import worse_words
-from orchestrator.commands.results.grades import below_grade_words
+from orchestrator.commands.regress.answer import RegressionAnswer, status_command
+from orchestrator.commands.results.run_report import below_grade_words
 from orchestrator.system.text import plural
 
+CELL = "cell_id"
+"""The fact that names a cell where nothing shorter does."""
 _MOST_SIZES = 3
-"""Changes that the answer tells one by one."""
 _MOST_NAMED = 5
-"""Cells of a kind that a sentence names; more are counted."""
 _COMMIT_LETTERS = 12
-_NUMBER = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?!\S)")
+_RATE = "/s"
+_TIMES = frozenset({"ms", "s"})
 _SOURCES: Mapping[NoiseSource, str] = {
     "pairs": "pairs of launches that took turns",
     "history": "the series' own history",
@@ -31,6 +37,54 @@ _SOURCES: Mapping[NoiseSource, str] = {
 }
 _WEAK: frozenset[NoiseSource | None] = frozenset({"calibration", "study"})
 """Sources that several launches a side replace by better ones."""
+
+
+class MetricVerdicts:
+    """The verdicts on one metric, with short names of their cells."""
+
+    def __init__(self, metric: Metric, judgements: Sequence[Judgement]) -> None:
+        self.metric = metric
+        self.judgements = judgements
+        """In the order of `REGRESSION_VERDICTS`, the greatest change first."""
+        self.judged = [one for one in judgements if one.verdict != "not comparable"]
+        self.by_verdict = {
+            verdict: [one for one in judgements if one.verdict == verdict]
+            for verdict in REGRESSION_VERDICTS
+        }
+        facts = [one.facts for one in self.judged]
+        names = questions(facts)
+        is_named = all(one.before or one.after for one in self.judged)
+        is_distinct = is_named and are_distinct(facts, names)
+        self.columns: Sequence[str] = fewest_facts(facts, names) if is_distinct else (CELL,)
+        """The fewest facts that tell the judged results apart."""
+        self.shared = "" if self.columns == (CELL,) or not facts else shared_words(facts, WORK)
+
+    def name(self, judgement: Judgement) -> str:
+        """The name of a judged cell in a sentence; empty where it is the only one."""
+        return " ".join(fact_words({name: judgement.facts.get(name) for name in self.columns}))
+
+
+def verdicts_by_metric(answer: RegressionAnswer) -> Iterator[MetricVerdicts]:
+    """In the order in which metrics were asked for."""
+    judgements, names = answer.judgements.judgements, list(answer.request.metrics)
+
+    def order(metric: Metric) -> int:
+        return names.index(metric.name) if metric.name in names else len(names)
+
+    for metric in sorted(dict.fromkeys(one.metric for one in judgements), key=order):
+        yield MetricVerdicts(metric, [one for one in judgements if one.metric == metric])
+
+
+def full_name(judgement: Judgement) -> str:
+    """The cell's id, with the part of its result where that has several."""
+    part = judgement.facts.get(PART)
+    return f"{judgement.cell_id}, {part}" if part else judgement.cell_id
+
+
+def worse_words(metric: Metric) -> tuple[str, str]:
+    """The words for a change to the worse and to the better."""
+    of_time = metric.unit in _TIMES or metric.unit.endswith(_RATE)
+    return ("slower", "faster") if of_time else ("worse", "better")
 
 
 def verdict_lines(
@@ -55,7 +109,6 @@ def hidden_lines(changed: int = 0, same: int = 0) -> Iterator[str]:
 
 
 def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) -> Iterator[str]:
-    """The answer, a sentence for each metric."""
     for verdicts in known:
         begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
         sentence = _answer(verdicts, answer.judgements.threshold)
@@ -86,7 +139,6 @@ def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
 
 
 def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
-    """The sentence about the only cell, without its subject."""
     (judgement,) = verdicts.judgements
     slower, faster = worse_words(verdicts.metric)
     size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
@@ -101,7 +153,6 @@ def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
 
 
 def _sizes(judgements: Sequence[Judgement], verdicts: MetricVerdicts) -> str:
-    """The greatest changes of these, each with its interval."""
     sizes = [
         f"{verdicts.name(one)} by {extent_words(one.ratio)}".lstrip()
         for one in judgements[:_MOST_SIZES]
@@ -115,27 +166,17 @@ def _open_words(judgements: Sequence[Judgement]) -> str:
     """The inconclusive ones with what would decide, those that differ by a number together."""
     if not judgements:
         return ""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for one in judgements:
-        number = _NUMBER.search(one.reason)
-        start, end = number.span() if number else (0, 0)
-        key = (one.reason[:start], one.reason[end:])
-        groups.setdefault(key, []).append(one.reason[start:end])
-    reasons = [
-        f"{before}{_range(numbers)}{behind}{f' ({len(numbers):,})' if len(groups) > 1 else ''}"
-        for (before, behind), numbers in groups.items()
-    ]
-    return f"{len(judgements):,} inconclusive: {', '.join(reasons)}"
-
-
-def _range(numbers: Sequence[str]) -> str:
-    """The least and the greatest of some numbers."""
-    low, high = min(numbers, key=_value), max(numbers, key=_value)
-    return low if low == high else f"{low} to {high}"
-
-
-def _value(number: str) -> float:
-    return float(number or 0)
+    groups: dict[str, list[VerdictReason]] = {}
+    for reason in (one.explanation for one in judgements):
+        if reason is not None:
+            groups.setdefault(reason.words(number="…"), []).append(reason)
+    parts = []
+    for reasons in groups.values():
+        ordered = sorted(reasons, key=lambda reason: reason.number or 0)
+        ends = dict.fromkeys((ordered[0].number_text, ordered[-1].number_text))
+        count = f" ({len(reasons):,})" if len(groups) > 1 else ""
+        parts.append(f"{reasons[0].words(number=' to '.join(ends))}{count}")
+    return f"{len(judgements):,} inconclusive: {', '.join(parts)}"
 
 
 def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
@@ -155,7 +196,7 @@ def circumstance_lines(answer: RegressionAnswer) -> Iterator[str]:
         if rest and one.verdict != "not comparable":  # there the reason says it
             own.setdefault(rest, {})[full_name(one)] = None
     for changes, names in list(own.items())[:_MOST_NAMED]:
-        yield f"{_named([*names])}: {'; '.join(changes)}"
+        yield f"{_named(names)}: {'; '.join(changes)}"
     if len(own) > _MOST_NAMED:
         more = sum(map(len, list(own.values())[_MOST_NAMED:]))
         yield f"{more:,} {plural(more, 'cell')} more with differences: --format json has them."
@@ -194,20 +235,26 @@ def step_words(step: LevelStep) -> str:
     return f"Step of {step.date:%Y-%m-%d}, first in run {step.run_id}{commit}{accepted}"
 
 
+def _names_by_reason(pairs: Iterable[tuple[str, Judgement]]) -> dict[str, dict[str, None]]:
+    reasons: dict[str, dict[str, None]] = {}
+    for reason, judgement in pairs:
+        reasons.setdefault(reason, {})[full_name(judgement)] = None
+    return reasons
+
+
 def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
     """Cells that cannot be compared, alike reasons in one sentence."""
-    reasons: dict[str, dict[str, None]] = {}
-    for one in chain.from_iterable(verdicts.by_verdict["not comparable"] for verdicts in known):
-        reasons.setdefault(one.reason, {})[full_name(one)] = None
+    reasons = _names_by_reason(
+        (one.reason, one) for verdicts in known for one in verdicts.by_verdict["not comparable"]
+    )
     for reason, names in list(reasons.items())[:_MOST_NAMED]:
-        yield f"Not comparable: {_named([*names])}: {reason}"
+        yield f"Not comparable: {_named(names)}: {reason}"
     if len(reasons) > _MOST_NAMED:
         more = len(reasons) - _MOST_NAMED
         yield f"{more:,} other {plural(more, 'reason')}: --format json has them."
 
 
 def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
-    """Cells that one side alone has."""
     judgements = answer.judgements
     sides = ((judgements.only_before, judgements.base), (judgements.only_after, judgements.run))
     for cells, label in sides:
@@ -215,19 +262,20 @@ def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
             yield f"Only in {label}: {_named(cells)}."
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+def _named(names: Iterable[str]) -> str:
+    known = list(names)
+    more = f" and {len(known) - _MOST_NAMED:,} more" if len(known) > _MOST_NAMED else ""
+    return f"{', '.join(known[:_MOST_NAMED])}{more}"
 
 
 def accepted_lines(answer: RegressionAnswer) -> Iterator[str]:
-    """Changes of the judged run that somebody accepted."""
-    reasons: dict[str, dict[str, None]] = {}
-    for one in answer.judgements.judgements:
-        if one.case and one.case.accepted is not None:
-            reasons.setdefault(one.case.accepted, {})[full_name(one)] = None
+    reasons = _names_by_reason(
+        (one.case.accepted, one)
+        for one in answer.judgements.judgements
+        if one.case and one.case.accepted is not None
+    )
     for reason, names in reasons.items():
-        yield f"Accepted, so no verdict: {_named([*names])}: {reason}"
+        yield f"Accepted, so no verdict: {_named(names)}: {reason}"
 
 
 def trust_lines(answer: RegressionAnswer) -> Iterator[str]:
@@ -241,22 +289,16 @@ def trust_lines(answer: RegressionAnswer) -> Iterator[str]:
         counts = {source: sources.count(source) for source in _SOURCES if source in sources}
         words = (f"{_SOURCES[source]} in {count:,}" for source, count in counts.items())
         yield f"Noise is that of {', of '.join(words)} of {len(judged):,}."
-    if remedy := _remedy(answer):
-        yield remedy
-
-
-def _remedy(answer: RegressionAnswer) -> str | None:
     required, unclear = answer.request.require_grade, answer.judgements.counts["inconclusive"]
+    weak = sum(one.verdict == "inconclusive" and one.noise_source in _WEAK for one in answer.judged)
     if required and answer.below_grade:
         total = len({one.cell_id for one in answer.judged})
-        return (
+        yield (
             f"Grade {required} is required; {below_grade_words(answer.below_grade, total, 'cell')}:"
             f" `orchestrator {status_command(answer)}` tells why, and what helps."
         )
-    weak = sum(one.verdict == "inconclusive" and one.noise_source in _WEAK for one in answer.judged)
-    if weak:
-        return (
+    elif weak:
+        yield (
             f"In {weak:,} of {unclear:,} inconclusive, one launch a side says too little:"
             " `--profile standard` takes several."
         )
-    return None

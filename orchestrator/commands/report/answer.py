@@ -1,6 +1,6 @@
-"""Reports: on a topic from the database, on a run, or on a file that others measured."""
+"""Reports: on a topic, a run, verdicts or the predictor, or on a file that others measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from analysis.report.report import Report
 from analysis.report.topics import REPORT_TOPICS, make_report
-from orchestrator.commands.exchange.imports import ImportRequest, import_results
+from orchestrator.commands.exchange.import_command import ImportCommand, import_results
 from orchestrator.commands.results.run_report import RunReport, report_run
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import NothingToDo, UsageError
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest
 
 RUN_TOPIC = "run"
-REPORTS_FOLDER = "reports"
-"""The folder beside a database that reports go to unless somebody names a file."""
 
 
 @dataclass(frozen=True)
@@ -29,25 +28,26 @@ class MadeReport:
 
     report: Report
     made_from: str
-    """The database or the file."""
     path: Path
     """The page that it becomes unless somebody names another."""
     run: RunReport | None = None
     """The answer of the run that it is about; None for other topics and foreign files."""
-    verdicts: "RegressionAnswer | None" = None
-    """The verdicts that it is about; None for other topics."""
+
+
+def _made(report: Report, database: Path, name: str, answers: Iterable[str] = ()) -> MadeReport:
+    """The report on a database, with these sentences before what it says already."""
+    report = replace(report, answers=[*answers, *report.answers])
+    return MadeReport(report, str(database), database.parent / "reports" / f"{name}.html")
 
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
-    """The report on a topic, from the results of a selection."""
     with request.open() as (store, selection):
         report = make_report(topic, store, selection)
     if not report.sections:
         raise NothingToDo(
             f"{request.database}: holds nothing for a report on {topic}", hint=_hint(topic, request)
         )
-    path = request.database.parent / REPORTS_FOLDER / f"{topic}.html"
-    return MadeReport(report, str(request.database), path)
+    return _made(report, request.database, topic)
 
 
 def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
@@ -71,7 +71,7 @@ def report_everything(request: SelectionRequest) -> Iterator[MadeReport]:
 
 
 def report_regressions(request: "RegressionRequest") -> MadeReport:
-    """The report on the verdicts of a run against a baseline."""
+    """The report on the verdicts of a run against a baseline, with the answer to its question."""
     from analysis.report.regressions import REGRESSION_TOPIC, regression_report
     from orchestrator.commands.regress.answer import judge_sides
     from orchestrator.commands.results.sides import open_sides
@@ -80,9 +80,55 @@ def report_regressions(request: "RegressionRequest") -> MadeReport:
     with open_sides(request.selected, *words, per_host=request.per_host) as sides:
         verdicts = judge_sides(sides, request)
         report = regression_report(verdicts.judgements, sides.run.source, sides.run.selection)
-    database = request.selected.database
-    path = database.parent / REPORTS_FOLDER / f"{REGRESSION_TOPIC}.html"
-    return MadeReport(report, str(database), path, verdicts=verdicts)
+    return _made(report, request.selected.database, REGRESSION_TOPIC, _verdict_sentences(verdicts))
+
+
+def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
+    from orchestrator.commands.regress.sentences import (
+        accepted_lines,
+        circumstance_lines,
+        metric_answers,
+        trust_lines,
+        verdicts_by_metric,
+    )
+
+    yield from metric_answers(answer, list(verdicts_by_metric(answer)))
+    yield from circumstance_lines(answer)
+    yield from accepted_lines(answer)
+    yield from trust_lines(answer)
+
+
+def report_predictor(database: Path) -> MadeReport:
+    from analysis.report.predictions import (
+        PREDICTION_TOPIC,
+        DescribedPredictor,
+        prediction_report,
+        unevaluated_words,
+    )
+    from orchestrator.commands.predict import stored_predictor as stored
+    from orchestrator.commands.predict.words import predictor_sentences
+
+    with Store.open_readonly(database) as store:
+        if not stored.predictor_folder(database).is_dir():
+            raise NothingToDo(
+                f"{database}: there is no predictor to report on",
+                hint=f"`{stored.training_command(database)}` makes one of what was measured",
+            )
+        predictor = stored.open_predictor(database, store)
+    forecaster, manifest = predictor.forecaster(), predictor.manifest
+    evaluation = stored.kept_evaluation(predictor)
+    command = stored.evaluation_command(database, manifest.sources)
+    described = DescribedPredictor(
+        database=database.name,
+        manifest=manifest,
+        machines=forecaster.machines,
+        domains={name: one.domain for name, one in forecaster.predictors.items()},
+        evaluation=evaluation,
+        evaluation_command=command,
+    )
+    unevaluated = [] if evaluation else [unevaluated_words(command)]
+    answers = [*predictor_sentences(predictor), *unevaluated]
+    return _made(prediction_report(described), database, PREDICTION_TOPIC, answers)
 
 
 def report_file(file: Path, request: SelectionRequest) -> MadeReport:
@@ -97,8 +143,8 @@ def report_file(file: Path, request: SelectionRequest) -> MadeReport:
                 hint=f"`orchestrator import {file} --dry-run` tells what it holds",
             ) from error
     titled = replace(outcome.report, title=file.name)
-    path = request.database.parent / REPORTS_FOLDER / f"{file.stem}.html"
-    return MadeReport(titled, str(file), path)
+    outcome = _made(titled, request.database, file.stem)
+    return replace(outcome, made_from=str(file))
 
 
 @contextmanager
@@ -106,7 +152,8 @@ def _imported(file: Path) -> Iterator[Path]:
     """A database that holds a file's records, for a while."""
     with TemporaryDirectory(prefix="accelmatrix-") as folder:
         database = Path(folder, DATABASE_NAME)
-        done = import_results(ImportRequest([file], Path(folder), database, "orchestrator report"))
+        request = ImportCommand(paths=[file], results=Path(folder), database=database)
+        done = import_results(request)
         refused = next((one for one in done.outcomes if one.kind == "not recognised"), None)
         if refused is not None:
             raise UsageError(

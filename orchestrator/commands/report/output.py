@@ -1,27 +1,42 @@
-"""The output of a report: a page, Markdown or JSON, its pictures, and what the screen says."""
+"""The output of a report: a page, Markdown, JSON or a site, its pictures, and what is printed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from analysis.report.report import Report
-from analysis.results.trust import GradeSummary
+from analysis.report.report import Report, ReportSection
+from analysis.report.topics import REPORT_TOPICS
+from analysis.results.table import Table
 from orchestrator.commands.report.answer import MadeReport
-from orchestrator.commands.report.page import report_page
+from orchestrator.commands.report.page import left_out_words, page_foot, report_page
 from orchestrator.commands.results.answer_words import (
     answer_lines,
     change_lines,
     proof_line,
     trust_line,
 )
-from orchestrator.screen.chart_files import save_chart
 from orchestrator.screen.lines import print_content, print_line, print_note
-from orchestrator.screen.report_markdown import report_json, report_markdown
+from orchestrator.screen.pages.markup import Markup, element, with_code
+from orchestrator.screen.pages.page import Page, PageSection
+from orchestrator.screen.sheet import (
+    json_bytes,
+    markdown_prose,
+    markdown_table,
+    markdown_text,
+    named_format,
+)
+from orchestrator.screen.sheet_output import save_chart
 from orchestrator.screen.words.doubts import remedy_of
-from orchestrator.system.files import is_stdout, output_file, require_free
+from orchestrator.system.files import (
+    is_stdout,
+    output_file,
+    output_folder,
+    require_free,
+    require_free_folder,
+)
 from orchestrator.system.text import format_size, plural
-from runner.contract.errors import UsageError
+from runner.contract.errors import NothingToDo, UsageError
 
 _PAGE = "html"
 _SUFFIXES: Mapping[str, str] = {
@@ -30,7 +45,10 @@ _SUFFIXES: Mapping[str, str] = {
     ".markdown": "markdown",
     ".md": "markdown",
 }
-_PICTURES = (".png", ".svg")
+_RESULT = "result_id"
+_INDEX = "index.html"
+_SENTENCES = 2
+"""Sentences of a report below its link in a site."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +60,7 @@ class ReportOutput:
     path: Path | None = None
     """The file; None for the usual page, and for stdout with other formats."""
     charts: Path | None = None
-    """The folder of pictures; None if none are asked for."""
     force: bool = False
-    """True if files may be replaced."""
 
     def require(self, database: Path) -> None:
         """Refuse files that cannot be written, before any work is done for them."""
@@ -60,9 +76,8 @@ class ReportOutput:
 
     def show(self, outcome: MadeReport) -> None:
         """Write the report and its pictures, and say where they are."""
-        outcome = with_answers(outcome)
-        form = self._resolved_form()
-        content = _WRITERS[form](outcome)
+        report, form = _with_answers(outcome), self._resolved_form()
+        content = _WRITERS[form](report, outcome.made_from)
         if is_stdout(self.path) or (self.path is None and form != _PAGE):
             print_content(content)
             say = print_note
@@ -70,71 +85,23 @@ class ReportOutput:
             path = self.path or outcome.path
             with output_file(path) as file:
                 file.write(content)
-            _print_summary(outcome, path, len(content))
+            for line in report.answers:
+                print_line(line)
+            counts = ", ".join(_counts(report))
+            print_line(f"report: {path}, {format_size(len(content))}: {counts}")
             say = print_line
         if self.charts is not None:
-            _save_pictures(outcome.report, self.charts)
-            count = len(outcome.report.charts)
+            for chart in report.charts:
+                for suffix in (".png", ".svg"):
+                    save_chart(chart, self.charts / f"{chart.name}{suffix}")
+            count = len(report.charts)
             drawn = f"{self.charts}: {count} {plural(count, 'chart')} as PNG and SVG"
             say(f"charts: {drawn if count else 'there is nothing to draw'}")
 
     def _resolved_form(self) -> str:
         if self.form is not None or self.path is None or is_stdout(self.path):
             return self.form or _PAGE
-        form = _SUFFIXES.get(self.path.suffix.lower())
-        if form is None:
-            raise UsageError(
-                f"--output {self.path}: its name says no format",
-                hint=f"names end with {', '.join(_SUFFIXES)}; or add `--format`",
-            )
-        return form
-
-
-def with_answers(outcome: MadeReport) -> MadeReport:
-    """The same report with all sentences that a reader wants first."""
-    return replace(outcome, report=replace(outcome.report, answers=_answers(outcome)))
-
-
-def _answers(outcome: MadeReport) -> Sequence[str]:
-    """The sentences of a run, where the report is about one, and those of the report."""
-    run = outcome.run
-    if run is None:
-        return [*outcome.report.answers, *_trust(outcome.report.grades)]
-    answers = (proof_line(run.timed), *answer_lines(run), trust_line(run.grades))
-    changed = change_lines(run.changes, run.results)
-    return [*filter(None, chain(answers, changed))]
-
-
-def _trust(grades: GradeSummary) -> Iterator[str]:
-    """The grades and the cause that explains most, with its remedy."""
-    line = trust_line(grades)
-    if line is not None:
-        yield f"{line}: {remedy_of(grades.cause.doubt)}" if grades.cause else line
-
-
-def _page(outcome: MadeReport) -> bytes:
-    return report_page(outcome.report, made_from=outcome.made_from)
-
-
-def _markdown(outcome: MadeReport) -> bytes:
-    return report_markdown(outcome.report, made_from=outcome.made_from)
-
-
-def _json(outcome: MadeReport) -> bytes:
-    return report_json(outcome.report, made_from=outcome.made_from)
-
-
-_WRITERS: Mapping[str, Callable[[MadeReport], bytes]] = {
-    _PAGE: _page,
-    "markdown": _markdown,
-    "json": _json,
-}
-
-
-def _print_summary(outcome: MadeReport, path: Path, size: int) -> None:
-    for line in outcome.report.answers:
-        print_line(line)
-    print_line(f"report: {path}, {format_size(size)}: {', '.join(_counts(outcome.report))}")
+        return named_format(self.path, _SUFFIXES)
 
 
 def _counts(report: Report) -> Iterator[str]:
@@ -146,7 +113,137 @@ def _counts(report: Report) -> Iterator[str]:
     yield f"{charts} {plural(charts, 'chart')}"
 
 
-def _save_pictures(report: Report, folder: Path) -> None:
-    for chart in report.charts:
-        for suffix in _PICTURES:
-            save_chart(chart, folder / f"{chart.name}{suffix}")
+def _with_answers(outcome: MadeReport) -> Report:
+    """The report with all that a reader wants first: the answer of its run, or its grades."""
+    report, run = outcome.report, outcome.run
+    if run is None:
+        line, cause = trust_line(report.grades), report.grades.cause
+        trust = f"{line}: {remedy_of(cause.doubt)}" if line and cause else line
+        return replace(report, answers=[*report.answers, *filter(None, [trust])])
+    lines = (
+        *(proof_line(run.timed), *answer_lines(run), trust_line(run.grades)),
+        *change_lines(run.changes, run.results),
+    )
+    return replace(report, answers=[line for line in lines if line])
+
+
+def _markdown(report: Report, made_from: str) -> bytes:
+    """The report as Markdown: all but charts and details."""
+    return "\n\n".join(_paragraphs(report, made_from)).encode() + b"\n"
+
+
+def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
+    yield f"# {markdown_text(report.title)}"
+    facts = [f"{name}: {value}" for name, value in report.facts.items()]
+    if facts:
+        yield markdown_text("; ".join(facts))
+    yield from map(markdown_prose, report.answers)
+    if report.left_out:
+        yield markdown_text(left_out_words(report))
+    for section in report.sections:
+        yield from _section(section)
+    yield markdown_text(f"Made from {made_from}.")
+
+
+def _section(section: ReportSection) -> Iterator[str]:
+    yield f"## {markdown_text(section.title)}"
+    yield from map(markdown_prose, section.notes)
+    for chart in section.charts:
+        yield markdown_prose(f"{chart.title}: {chart.sentence}")
+    for table in section.tables:
+        if len(section.tables) > 1:
+            yield f"### {markdown_text(table.title)}"
+        yield from map(markdown_prose, table.answers)
+        yield markdown_table(table).rstrip("\n")
+        yield from map(markdown_prose, table.notes)
+
+
+def _json(report: Report, made_from: str) -> bytes:
+    """The report as JSON: values as they are, charts as Vega-Lite without colours."""
+    data = {
+        "topic": report.topic,
+        "title": report.title,
+        "made_from": made_from,
+        "facts": report.facts,
+        "answers": list(report.answers),
+        "left_out": report.left_out,
+        "sections": [_section_data(section) for section in report.sections],
+        "details": {result: asdict(detail) for result, detail in report.details.items()},
+    }
+    return json_bytes(data)
+
+
+def _section_data(section: ReportSection) -> Mapping[str, Any]:
+    return {
+        "name": section.name,
+        "title": section.title,
+        "notes": list(section.notes),
+        "tables": [_table_data(table) for table in section.tables],
+        "charts": [
+            {"name": one.name, "title": one.title, "sentence": one.sentence, "spec": one.spec}
+            for one in section.charts
+        ],
+    }
+
+
+def _table_data(table: Table) -> Mapping[str, Any]:
+    bounds = [name for one in table.columns for name in (one.low, one.high) if name]
+    names = dict.fromkeys((*(column.name for column in table.columns), *bounds))
+    return {
+        "name": table.name,
+        "title": table.title,
+        "columns": {column.name: column.title for column in table.columns},
+        "rows": [_row_data(row, names) for row in table.rows],
+        "notes": list(table.notes),
+        "left_out": table.left_out,
+    }
+
+
+def _row_data(row: Mapping[str, Any], names: Mapping[str, None]) -> Mapping[str, Any]:
+    result = {_RESULT: row[_RESULT]} if _RESULT in row else {}
+    return result | {name: row.get(name) for name in names}
+
+
+_WRITERS: Mapping[str, Callable[[Report, str], bytes]] = {
+    _PAGE: report_page,
+    "markdown": _markdown,
+    "json": _json,
+}
+
+
+def require_site(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that holds anything but an earlier site."""
+    pages = {_INDEX, *(f"{topic}.html" for topic in REPORT_TOPICS)}
+    require_free_folder("--output", folder, force=force, is_export=lambda path: str(path) in pages)
+
+
+def write_site(folder: Path, reports: Iterable[MadeReport]) -> None:
+    """Write a folder that a web server can give as it is: all pages, or none."""
+    written = [replace(one, report=_with_answers(one)) for one in reports]
+    if not written:
+        raise NothingToDo(
+            "the database holds nothing that a page could show",
+            hint="`orchestrator run matrix.yaml` measures",
+        )
+    index = Page(
+        title="Benchmarks",
+        lead=[element("p", "Every number comes from a device; its page tells which one and how.")],
+        sections=[PageSection(one.report.topic, "", _entry(one.report)) for one in written],
+        foot=page_foot(written[0].made_from, has_details=False),
+    )
+    with output_folder(folder) as new:
+        for one in written:
+            (new / _file(one.report)).write_bytes(report_page(one.report, one.made_from))
+        (new / _INDEX).write_text(index.html(), encoding="utf-8")
+    count = len(written)
+    print_line(f"site: {folder / _INDEX} leads to {count} {plural(count, 'page')}")
+
+
+def _entry(report: Report) -> list[Markup]:
+    link = element("a", report.title, href=_file(report))
+    sentences = (element("p", with_code(sentence)) for sentence in report.answers[:_SENTENCES])
+    return [element("h2", link), *sentences]
+
+
+def _file(report: Report) -> str:
+    return f"{report.topic}.html"

@@ -1,41 +1,31 @@
 """A report as a page: tables that sort and filter, details of each number, charts."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from analysis.charts.chart import Chart
-from analysis.charts.page import vega_script
-from analysis.charts.palette import PAGE
+from analysis.charts.chart import PAGE, Chart
+from analysis.charts.drawing import vega_script
 from analysis.report.report import Report, ReportSection, ResultDetail
 from analysis.results.table import Field, RowFacts, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.screen.pages.markup import Markup, element, with_code
-from orchestrator.screen.pages.page import Page, PageSection
-from orchestrator.screen.pages.table import PageCell, page_cell, table_html
-from orchestrator.screen.report_markdown import left_out_words
+from orchestrator.screen.pages.page import Page, PageCell, PageSection, page_cell, table_html
 from orchestrator.system.text import plural
 
 _GRADES = {
-    "A": "good",
-    "B": "good",
-    "C": "fair",
-    "D": "bad",
-    "High": "good",
-    "Medium": "fair",
-    "Low": "bad",
-    "N/A": "bad",
+    **dict.fromkeys(("A", "B", "High"), "good"),
+    **dict.fromkeys(("C", "Medium"), "fair"),
+    **dict.fromkeys(("D", "Low", "N/A"), "bad"),
 }
 _WORDS = {
-    "agree": "good",
-    "wrong": "bad",
-    "proven": "good",
-    "partial": "fair",
-    "none": "bad",
-    "improvement": "good",
-    "inconclusive": "fair",
-    "regression": "bad",
+    **dict.fromkeys(("agree", "proven", "improvement"), "good"),
+    **dict.fromkeys(("partial", "inconclusive"), "fair"),
+    **dict.fromkeys(("wrong", "none", "regression"), "bad"),
 }
+_KINDS = {"prose": "long", "id": "id", "moment": "short"}
+_RESULT = "result_id"
 _OPEN_CHARTS = 8
 
 
@@ -47,38 +37,32 @@ class _Details:
         self._keys: dict[str, int] = {}
         self._columns: dict[tuple[str, str], int] = {}
         self._headings: list[str] = []
-        self._intervals: dict[int, dict[int, str]] = {}
+        self._intervals: dict[int, dict[int, str]] = defaultdict(dict)
 
     def key(self, table: str, column: Field, row: RowFacts) -> str | None:
         """The key of a number's detail; None where nothing is known of it."""
-        result = row.get("result_id")
+        result = row.get(_RESULT)
         if not column.measured or result not in self._details or row.get(column.name) is None:
             return None
         key = self._keys.setdefault(str(result), len(self._keys))
-        number = self._column(table, column)
-        low, high = row.get(column.low or ""), row.get(column.high or "")
-        if low is not None and high is not None:
-            ends = " to ".join(format_number(float(end)) for end in (low, high))
-            self._intervals.setdefault(key, {})[number] = ends
-        return f"{key}:{number}"
-
-    def _column(self, table: str, column: Field) -> int:
-        """The number of a column among all columns of the page."""
         number = self._columns.setdefault((table, column.name), len(self._headings))
         if number == len(self._headings):
             self._headings.append(column.title)
-        return number
+        low, high = row.get(column.low or ""), row.get(column.high or "")
+        if low is not None and high is not None:
+            ends = " to ".join(format_number(float(end)) for end in (low, high))
+            self._intervals[key][number] = ends
+        return f"{key}:{number}"
 
     def data(self) -> dict[str, object]:
-        """All of them as plain data."""
-        details = [_detail_data(result, self._details[result]) for result in self._keys]
-        for key, detail in enumerate(details):
-            detail["intervals"] = self._intervals.get(key, {})
+        details = [
+            {**_detail_data(result, self._details[result]), "intervals": self._intervals[key]}
+            for result, key in self._keys.items()
+        ]
         return {"columns": self._headings, "details": details}
 
 
 def _detail_data(result_id: str, detail: ResultDetail) -> dict[str, object]:
-    command = f"orchestrator replay {result_id}" if detail.is_ours else None
     return {
         "cell": detail.cell_id,
         "facts": [list(fact) for fact in detail.facts],
@@ -86,11 +70,11 @@ def _detail_data(result_id: str, detail: ResultDetail) -> dict[str, object]:
         "timed": detail.timed_ms,
         "warm_count": detail.warmup_count,
         "timed_count": detail.timed_count,
-        "command": command,
+        "command": f"orchestrator replay {result_id}" if detail.is_ours else None,
     }
 
 
-def report_page(report: Report, *, made_from: str) -> bytes:
+def report_page(report: Report, made_from: str) -> bytes:
     """The report as one HTML file that opens offline."""
     details = _Details(report.details)
     sections = [_section(section, details) for section in report.sections]
@@ -135,12 +119,9 @@ def _table(table: Table, details: _Details, *, alone: bool) -> Iterator[Markup]:
         yield element("h3", table.title)
     yield from (element("p", with_code(sentence)) for sentence in table.answers)
     yield table_html(table, table.title, lambda field, row: _cell(table.name, field, row, details))
-    for note in (*table.notes, *_left_out(table)):
+    more = [f"{table.left_out:,} more are left out."] if table.left_out else []
+    for note in (*table.notes, *more):
         yield element("p", with_code(note), class_="muted")
-
-
-def _left_out(table: Table) -> Sequence[str]:
-    return [f"{table.left_out:,} more are left out."] if table.left_out else []
 
 
 def _cell(table: str, field: Field, row: RowFacts, details: _Details) -> PageCell:
@@ -153,8 +134,8 @@ def _cell(table: str, field: Field, row: RowFacts, details: _Details) -> PageCel
 def _mark(column: Field, value: Any) -> str | None:
     if column.kind == "grade":
         return _GRADES.get(value)
-    if column.kind in ("prose", "id", "moment"):
-        return {"prose": "long", "id": "id", "moment": "short"}[column.kind]
+    if column.kind in _KINDS:
+        return _KINDS[column.kind]
     return _WORDS.get(value) if isinstance(value, str) and column.name != "model" else None
 
 
@@ -188,7 +169,6 @@ def _drawn(chart: Chart) -> Mapping[str, Any]:
 
 
 def page_foot(made_from: str, *, has_details: bool) -> str:
-    """The line at a page's end: by whom it was made, of what and when."""
     from runner import __version__
 
     moment = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
@@ -198,4 +178,12 @@ def page_foot(made_from: str, *, has_details: bool) -> str:
     return (
         f"{origin} Select a number for its 95 % interval, grade, proof and raw durations; arrow"
         " keys lead to the next one."
+    )
+
+
+def left_out_words(report: Report) -> str:
+    count = f"{report.left_out:,} older {plural(report.left_out, 'result')}"
+    return (
+        f"{count} of this selection are left out; --model, --select, --since and the other filters"
+        " choose what is shown."
     )

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from analysis.results.answer import LASTING, Comparison, Lead, Ranking
-from analysis.results.changes import Change
-from analysis.results.item_time import TimedWork, item_ms, seeks_peak
-from analysis.results.row import ResultRow
-from analysis.results.trust import GradeSummary
+from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
+from analysis.results.trust import Change, GradeSummary
 from analysis.statistics.numbers import format_number
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
@@ -17,11 +15,8 @@ from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES, AxisName
 
 _SHOWN = 5
-"""Answers and changes in words; `--json` has them all."""
 _NAMED = 3
-"""Results named one by one; more are counted."""
 _MOST_DIGITS = 4
-"""Digits behind the point of a ratio."""
 _PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
 
 
@@ -49,7 +44,6 @@ class _Names:
         others = [name for name in question_axes(everything) if name not in self._varying]
         subject = ", ".join(describe_axes(rows[0], others))
         self.subject = f"{subject}: " if subject else ""
-        """The question, where the run has several."""
 
     def of(self, row: ResultRow) -> str:
         """One result, e.g. `openvino int8 batch 4`."""
@@ -58,18 +52,24 @@ class _Names:
         return ", ".join(filter(None, (path, *rest))) or "it"
 
     def first_of(self, rows: Sequence[ResultRow]) -> list[str]:
-        """Several results, the first few by name."""
         more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
         return [*map(self.of, rows[:_NAMED]), *more]
 
 
 def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
-    ranking, excluded = comparison.fastest, _excluded(comparison, names)
+    ranking = comparison.fastest
+    reasons = ", ".join(
+        f"{' and '.join(names.first_of(rows))} ({reason})"
+        for reason, rows in comparison.excluded.items()
+    )
+    excluded = f". Not comparable: {reasons}" if reasons else ""
     if ranking is None:
         (held,) = comparison.comparable
         yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
         return
-    leads = _leads(ranking, comparison)
+    leads = [ranking.next] if ranking.next else []
+    if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
+        leads.append(comparison.reference)
     parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
     yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
     if comparison.shortest:
@@ -78,16 +78,7 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
         yield f"{names.subject}shortest query: {shortest}: {median}"
 
 
-def _leads(ranking: Ranking, comparison: Comparison) -> list[Lead]:
-    """The advances that are shown: before the next, and before the reference."""
-    leads = [ranking.next] if ranking.next else []
-    if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
-        leads.append(comparison.reference)
-    return leads
-
-
 def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
-    """The fastest with its advance; with those from which it cannot be told."""
     advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
     if not ranking.equals:
         return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
@@ -96,7 +87,6 @@ def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
 
 
 def _named(ranking: Ranking, names: _Names) -> str:
-    """The first of a ranking, and those that may be the first as well."""
     equals = [lead.behind for lead in ranking.equals]
     return " or ".join((names.of(ranking.first), *names.first_of(equals)))
 
@@ -115,14 +105,6 @@ def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[s
         yield f"{owner}outputs off by {format_number(first.off * 100)} %{cause}"
     elif first.correct is None:
         yield f"{owner}outputs not compared"
-
-
-def _excluded(comparison: Comparison, names: _Names) -> str:
-    reasons = [
-        f"{' and '.join(names.first_of(rows))} ({reason})"
-        for reason, rows in comparison.excluded.items()
-    ]
-    return f". Not comparable: {', '.join(reasons)}" if reasons else ""
 
 
 def _speed(row: ResultRow) -> str:
@@ -198,6 +180,5 @@ def _compared(result: TimedWork) -> str:
 
 
 def _moment(moment: datetime) -> str:
-    """A time of day today, else a date, as clocks here show it."""
     local, today = moment.astimezone(), datetime.now(UTC).astimezone()
     return f"at {local:%H:%M}" if local.date() == today.date() else f"on {local:%Y-%m-%d}"

@@ -3,7 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Annotated
 
+import typer
+
+from analysis.results.answer import BY_SPEED, known_order, order_results
 from analysis.results.differing import (
     USUAL_SCENARIO,
     fact_field,
@@ -13,15 +17,31 @@ from analysis.results.differing import (
     telling,
 )
 from analysis.results.metrics import SHOWN_NUMBERS
-from analysis.results.order import order_results
 from analysis.results.row import ResultRow
 from analysis.results.table import Field
-from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.tables import print_lines
+from orchestrator.system.options import Wide
 from runner.contract.axes import AXIS_NAMES
 
 _KINDS = ("inference", "generation", "training", "startup", "server")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """Options of commands that show a run's results: how its table looks."""
+
+    ids: Annotated[bool, typer.Option("--ids", help="Name cells by their ids.")] = False
+    wide: Wide = False
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="ORDER",
+            help="fastest, latency, memory, grade, id or an axis.",
+            parser=known_order,  # a wrong word must not wait for the end of a run
+        ),
+    ] = BY_SPEED
 
 
 @dataclass(frozen=True)
@@ -31,7 +51,6 @@ class _Measured:
     heading: str
     value: Callable[[ResultRow], object]
     kinds: Sequence[str] = _KINDS
-    """The kinds of table that have it."""
     essential: bool = False
 
 
@@ -44,16 +63,12 @@ def _grade(row: ResultRow) -> str | None:
     return row.grade if row.status == "ok" and row.grade else row.status
 
 
-def _yes(value: bool | None) -> str | None:
-    return None if value is None else "yes" if value else "no"
-
-
 _TIMED = ("inference", "training", "startup", "server")
 _NAMED = {metric.name: metric for metric in SHOWN_NUMBERS}
+_YES: dict[bool | None, str | None] = {None: None, True: "yes", False: "no"}
 
 
 def _number(name: str, kinds: Sequence[str] = _KINDS, *, essential: bool = False) -> _Measured:
-    """The column of a metric, or of a further number."""
     metric = _NAMED[name]
     return _Measured(
         metric.brief or metric.heading, lambda row: row.number(metric.column), kinds, essential
@@ -76,7 +91,7 @@ _FIRST = (
     _Measured("off by %", lambda row: None if row.precision == "fp32" else _percent(row.off)),
     _Measured("grade", _grade, essential=True),
     _Measured("proof", lambda row: row.proof),
-    _Measured("correct", lambda row: _yes(row.correct)),
+    _Measured("correct", lambda row: _YES[row.correct]),
 )
 _LAST = (
     *(_number("latency", ("generation",)), _precision(("generation",))),
@@ -106,7 +121,7 @@ def print_result_tables(rows: Sequence[ResultRow], table: TableOptions) -> None:
 
 
 def varying_axes(rows: Sequence[ResultRow]) -> list[str]:
-    """The axes in which results differ; of backend and runtime one, if it tells both."""
+    """Of backend and runtime only one, if it tells both."""
     return telling([vars(row) for row in rows], AXIS_NAMES)
 
 

@@ -1,17 +1,29 @@
-"""The report of a run: its results, what they support, and what to do next."""
+"""The report of a run: its results, what they support, and whether their grades are good enough."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.results.answer import Comparison, Lead, Ranking, comparisons
-from analysis.results.changes import Change, changes, doubt_contradictions
 from analysis.results.row import ResultRow
-from analysis.results.trust import GradeSummary, summarise_grades
+from analysis.results.trust import (
+    Change,
+    GradeSummary,
+    changes,
+    doubt_contradictions,
+    summarise_grades,
+)
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.store.query.runs import resolve_group, resolve_run
 from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
+from orchestrator.system.text import plural
+from runner.contract.errors import Inconclusive
+from runner.contract.record.verdict import Grade
+
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,6 @@ class RunReport:
     results: tuple[ResultRow, ...]
     """By cell id; of grade D where neighbours of their series contradict them."""
     traces: tuple[Path, ...] = ()
-    """Traces that cells left."""
     changes: tuple[Change, ...] = ()
     """Differences from the last results of the same series, beyond intervals and grades."""
     command: str | None = None
@@ -31,21 +42,17 @@ class RunReport:
 
     @property
     def timed(self) -> tuple[ResultRow, ...]:
-        """The results with a measurement."""
         return tuple(row for row in self.results if row.latency_median_ms is not None)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The timed results, compared question by question."""
         return comparisons(self.results)
 
     @property
     def grades(self) -> GradeSummary:
-        """The grades, with the cause that explains most."""
         return summarise_grades(self.timed)
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data; results are named by their cells."""
         return {
             "run_id": self.run_id,
             "database": self.database,
@@ -63,7 +70,6 @@ def report_run(run: str, database: Path) -> RunReport:
 
 
 def report_stored(run_id: str, store: Store) -> RunReport:
-    """The report of the run of this id, which the store holds."""
     rows, earlier = store.results(run_id), store.neighbours(run_id)
     differing = changes(rows, earlier)
     later = changes(rows, store.neighbours(run_id, later=True))
@@ -81,7 +87,6 @@ class RunsReport:
     """The id that they share; None for one run."""
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data: that of a single run, or of all with their group."""
         runs = [run.data() for run in self.runs]
         return runs[0] if self.group_id is None else {"group_id": self.group_id, "runs": runs}
 
@@ -135,3 +140,31 @@ def _change_data(change: Change) -> dict[str, Any]:
         "then": asdict(change.then),
         "contradicts_grade": change.is_contradiction,
     }
+
+
+def require_grade(
+    graded: Iterable[tuple[str, Grade]], required: Grade | None, *, run: str, database: Path
+) -> None:
+    """Insist on the grade that `--require-grade` names; `status RUN` tells reasons."""
+    known = list(graded)
+    worse = [(name, grade) for name, grade in known if required is not None and grade > required]
+    if not worse:
+        return
+    words = shlex.join(["orchestrator", "status", run, "--why", *database_option(database)])
+    raise Inconclusive(
+        f"--require-grade {required}: {below_grade_words(worse, len(known))}",
+        hint=f"`{words}` tells what speaks against them, and what helps",
+    )
+
+
+def below_grade_words(worse: Iterable[tuple[str, Grade]], total: int, noun: str = "result") -> str:
+    names = [f"{name} ({grade})" for name, grade in worse]
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    subject = f"{len(names):,} of {total:,} {plural(total, noun)}"
+    verb = "is" if len(names) == 1 else "are"
+    return f"{subject} {verb} below it: {', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def require_run_grade(report: RunReport, required: Grade | None) -> None:
+    graded = [(row.cell_id, row.grade or "D") for row in report.timed]
+    require_grade(graded, required, run=report.run_id, database=report.database)

@@ -1,33 +1,154 @@
-"""A run's results at its end."""
+"""A run's results at its end, and commands to go on with, in options that these commands have."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import chain
-from pathlib import Path
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 
 from analysis.results.row import ResultRow
+from analysis.results.series import agreeing_columns
+from analysis.results.synonyms import axis_called
 from orchestrator.commands.results.answer_words import (
     answer_lines,
     change_lines,
     proof_line,
     trust_line,
 )
-from orchestrator.commands.results.next_steps import find_remedy, next_commands
-from orchestrator.commands.results.result_table import print_result_tables
+from orchestrator.commands.results.result_table import TableOptions, print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
-from orchestrator.commands.results.table_options import TableOptions
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, kind_of, remark_lines
-from orchestrator.screen.words.doubts import doubt_text
+from orchestrator.screen.words.doubts import doubt_text, remedy_of
+from orchestrator.system.files import database_option
+from runner.contract.axes import AXIS_NAMES, AxisName
+from runner.contract.cell import ProfileName
+from runner.contract.record.verdict import RemedyCode
+
+_PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
+_PROFILE = "--profile"
+_MEASURING = ("run", "bench")
+_FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
+_COMPARED_BY: tuple[AxisName, ...] = (
+    *("backend", "runtime", "precision", "batch_size", "sequence_length", "threads", "workers"),
+    *("mode", "model"),
+)
+"""Properties by which a run's results are compared, the likeliest question first."""
+_BATCHES = "1,2,4,8"
+_NO_COMMAND: Collection[RemedyCode] = ("own_host", "larger_query", "accept_lateness")
+"""Remedies that the same command cannot bring."""
+_BY_PROFILE: Collection[RemedyCode] = ("profile", "calibrate_or_profile")
+_PLAIN = TableOptions()
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Help against the cause that lowers most grades."""
+
+    sentence: str
+    """In words; ends with a colon where a command follows."""
+    command: str | None
+    """Without the program's name."""
+
+
+def find_remedy(report: RunReport) -> Remedy | None:
+    cause = report.grades.cause
+    if cause is None:
+        return None
+    doubt, words = cause.doubt, measuring_words(report.command)
+    if words is None or doubt.remedy in _NO_COMMAND:
+        return Remedy(f"{_capital(remedy_of(doubt))}.", None)
+    used = {row.profile for row in report.timed}
+    shortest = next((profile for profile in _PROFILES if profile in used), _PROFILES[-1])
+    longer = dict(pairwise(_PROFILES)).get(shortest)
+    if longer is not None:
+        words = [*_without(words, _PROFILE), _PROFILE, longer]
+    if doubt.takes_time and longer is not None:
+        sentence = "Measure longer:"
+    elif doubt.remedy in _BY_PROFILE:
+        sentence = f"{_capital(remedy_of(doubt))}:"
+    else:
+        sentence = f"{_capital(remedy_of(doubt, with_options=True))}, then:"
+    return Remedy(sentence, shlex.join(words))
+
+
+def next_commands(report: RunReport) -> tuple[str, ...]:
+    timed = report.timed
+    if not timed:
+        return ()
+    where = database_option(report.database)
+    topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
+    quotable = any(row.grade != "D" for row in timed)
+    commands: list[list[str]] = []
+    if by := comparable_property(timed):
+        commands.append(["compare", "--by", by, "--run", report.run_id, *where])
+    elif report.changes:
+        commands.append(["compare", report.changes[0].then.run_id, report.run_id, *where])
+    if quotable and (more := _more_batches(report)):
+        commands.append(more)
+    commands.append(["report", "run", report.run_id, *where])
+    if any(row.doubts for row in timed):
+        commands.append(["status", report.run_id, "--why", *where])
+    if quotable:
+        commands.append(["export", topic, "--output", f"{topic}.csv", *where])
+    return tuple(map(shlex.join, commands))
+
+
+def comparable_property(rows: Sequence[ResultRow]) -> str | None:
+    """The first property in which two results that may be quoted differ alone; None without one."""
+    sound = [row for row in rows if row.proof == "proven" and row.correct is not False]
+    for by in _COMPARED_BY:
+        agreeing = [name for name in agreeing_columns(by) if name in AXIS_NAMES]
+        if by != "threads":
+            agreeing.append("threads")
+        groups: dict[tuple[object, ...], set[object]] = defaultdict(set)
+        for row in sound:
+            groups[tuple(getattr(row, name) for name in agreeing)].add(getattr(row, by))
+        if any(len(values - {None}) > 1 for values in groups.values()):
+            return by
+    return None
+
+
+def measuring_words(command: str | None) -> list[str] | None:
+    """The command that planned the run, behind the program's name; None if it cannot be given."""
+    try:
+        typed = shlex.split(command or "")[1:]
+    except ValueError:  # a stranger's run may say anything
+        return None
+    words = [word for word in _without(typed, "--sort") if word not in _FOR_READERS]
+    return words if words and words[0] in _MEASURING else None
+
+
+def _more_batches(report: RunReport) -> list[str] | None:
+    """The same bench with more batches, where nobody chose one and they can be compared."""
+    words = measuring_words(report.command)
+    batched = all(
+        row.mode in ("inference", "training") and row.scenario == "single_stream"
+        for row in report.timed
+    )
+    if not words or words[0] != "bench" or not batched or any("batch" in word for word in words):
+        return None
+    return [*words, axis_called("batch_size").option, _BATCHES]
+
+
+def _without(words: Sequence[str], option: str) -> list[str]:
+    return [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if option not in (before, word) and not word.startswith(f"{option}=")
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
-    """All that is to be said against results, alike remarks in one line."""
     yield from failures(rows)
-    timed = [row for row in rows if row.status == "ok"]
     doubts = [
         Remark(row.cell_id, doubt_text(doubt), (doubt.code, doubt.remedy))
-        for row in timed
+        for row in rows
+        if row.status == "ok"
         for doubt in row.doubts or ()
     ]
     yield from remark_lines(doubts, len(rows))
@@ -57,9 +178,6 @@ def _failure(row: ResultRow) -> str | None:
     return None if row.correct else row.correct_reason
 
 
-_PLAIN = TableOptions()
-
-
 def print_results(
     report: RunReport,
     *,
@@ -68,43 +186,38 @@ def print_results(
     quiet: bool = False,
     is_last: bool = True,
 ) -> None:
-    """Print the run's results, the answer, what limits it, and what to do next.
-
-    Args:
-        report: the results.
-        as_json: True for data alone.
-        table: how the table looks.
-        quiet: True for the tables alone.
-        is_last: False if something is printed below that says what to do next.
-    """
+    """Print the run's results, the answer, what limits it, and unless more follows what is next."""
     if as_json:
         print_json(report.data())
         return
     print_result_tables(report.results, table)
     if quiet:
         return
-    timed = report.timed
-    if line := proof_line(timed):
+    if line := proof_line(report.timed):
         print_line(line)
     print_line()
-    for line in chain(answer_lines(report), failures(report.results)):
-        print_line(line)
-    for line in change_lines(report.changes, report.results):
+    changed = change_lines(report.changes, report.results)
+    for line in chain(answer_lines(report), failures(report.results), changed):
         print_line(line)
     _print_trust(report)
-    if report.traces:
-        print_line(_describe_traces(report.traces))
+    if traces := report.traces:
+        where = f"trace: {traces[0]}"
+        if len(traces) > 1:
+            where = f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json"
+        print_line(f"{where}; the heaviest operators lie beside it in .operators.txt")
     counts = Counter(row.status for row in report.results)
     summary = ", ".join(f"{n:,} {status}" for status, n in counts.items())
     print_line(f"run {report.run_id}: {summary}; database: {report.database}")
-    if is_last:
-        _print_next(report)
+    commands = next_commands(report) if is_last else ()
+    if commands:
+        print_line("next:")
+    for command in commands:
+        print_command(f"{own_name()} {command}")
 
 
 def print_runs(
     report: RunsReport, *, as_json: bool, table: TableOptions = _PLAIN, quiet: bool = False
 ) -> None:
-    """Print the results of runs one after the other, or one document of all."""
     if as_json:
         print_json(report.data())
         return
@@ -114,7 +227,10 @@ def print_runs(
 
 def print_findings(report: RunsReport, *, as_json: bool) -> None:
     """Print every reason against the runs' numbers, each with its remedy."""
-    findings = [(run.run_id, _findings(run)) for run in report.runs]
+    findings = [
+        (run.run_id, [*change_lines(run.changes, run.results), *remarks(run.results)])
+        for run in report.runs
+    ]
     if as_json:
         runs = [{"run_id": run_id, "findings": lines} for run_id, lines in findings]
         single = report.group_id is None
@@ -126,33 +242,12 @@ def print_findings(report: RunsReport, *, as_json: bool) -> None:
             print_line(line)
 
 
-def _findings(report: RunReport) -> list[str]:
-    return [*change_lines(report.changes, report.results), *remarks(report.results)]
-
-
 def _print_trust(report: RunReport) -> None:
-    """Print the cause that lowers most grades, and the command that helps."""
     line = trust_line(report.grades)
     if line is None:
         return
     print_line(line)
-    remedy = find_remedy(report)
-    if remedy is not None:
+    if remedy := find_remedy(report):
         print_line(remedy.sentence)
         if remedy.command:
             print_command(f"{own_name()} {remedy.command}")
-
-
-def _print_next(report: RunReport) -> None:
-    commands = next_commands(report)
-    if commands:
-        print_line("next:")
-    for command in commands:
-        print_command(f"{own_name()} {command}")
-
-
-def _describe_traces(traces: Sequence[Path]) -> str:
-    beside = "the heaviest operators lie beside it in .operators.txt"
-    if len(traces) == 1:
-        return f"trace: {traces[0]}; {beside}"
-    return f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json; {beside}"

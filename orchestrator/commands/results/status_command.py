@@ -2,11 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ from orchestrator.commands.options.common import DatabaseChoice
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.table_options import TableOptions
+from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
@@ -27,6 +27,7 @@ from orchestrator.screen.tables import print_lines
 from orchestrator.store.query.results import RunSummary
 from orchestrator.store.query.state import Covered, Installation, Stale, Verdicts, size_on_disk
 from orchestrator.store.store import Store
+from orchestrator.system.files import database_option
 from orchestrator.system.options import Json
 from orchestrator.system.text import format_size, plural
 from runner.contract.axes import AXES
@@ -34,7 +35,7 @@ from runner.contract.axes import AXES
 
 @dataclass(frozen=True)
 class StaleResults(Stale):
-    """Cells whose newest proven results are stale, and the command that measures them anew."""
+    """Stale results, and the command that measures them anew."""
 
     command: str
 
@@ -53,21 +54,15 @@ class StatusReport:
     """Record files of the database's runs in the results folder, unfinished ones left out."""
     parquet_bytes: int
     rows: Mapping[str, int]
-    """Rows by table."""
     verdicts: tuple[Verdicts, ...]
-    """By source, ours first."""
     covered: tuple[Covered, ...]
-    """By model and backend, without what others measured."""
     runs: tuple[RunSummary, ...]
-    """The newest first."""
     contradicted: int
     """The latest results that the one before them in their series contradicts."""
     stale: tuple[StaleResults, ...]
-    """The largest group first."""
 
 
 def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
-    """The state of this database, and of its runs' Parquet files in that folder."""
     with Store.open_readonly(database) as store:
         runs = tuple(store.runs())
         size = size_on_disk(database, results, {run.run_id for run in runs})
@@ -77,27 +72,25 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
             database=database,
             results=results,
             scratch=store.scratch,
-            database_bytes=size.database_bytes,
-            parquet_files=size.parquet_files,
-            parquet_bytes=size.parquet_bytes,
-            rows=coverage.rows,
-            verdicts=coverage.verdicts,
-            covered=coverage.covered,
+            **vars(size),
+            **vars(coverage),
             runs=runs,
-            contradicted=coverage.contradicted,
-            stale=tuple(_with_command(group) for group in stale),
+            stale=tuple(
+                StaleResults(**vars(group), command=remeasure_command(group)) for group in stale
+            ),
         )
-
-
-def _with_command(group: Stale) -> StaleResults:
-    facts: dict[str, Any] = {field.name: getattr(group, field.name) for field in fields(group)}
-    return StaleResults(**facts, command=remeasure_command(group))
 
 
 def remeasure_command(group: Stale) -> str:
     """The command that measures these cells anew: the one typed then, or the same by options."""
     if group.planned_by is None:
-        return shlex.join(["orchestrator", "bench", *_options(group)])
+        options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
+        where = ["--backend", group.backend, "--runtime", group.runtime]
+        given = [*where, "--launcher", group.launcher]
+        for axis, values in group.axes.items():
+            texts = (f"{one:g}" if isinstance(one, float) else str(one) for one in values)
+            given += [options[axis], ",".join(texts)]
+        return shlex.join(["orchestrator", "bench", *given])
     words = shlex.split(group.planned_by)
     commands = [word for word in words[1:] if not word.startswith("-")]
     narrowed = any(word.startswith("--select") for word in words)
@@ -106,26 +99,10 @@ def remeasure_command(group: Stale) -> str:
     return f"{group.planned_by} --select {shlex.quote(f'{group.backend}-*')}"
 
 
-def _options(group: Stale) -> list[str]:
-    given = [
-        *("--backend", group.backend, "--runtime", group.runtime, "--launcher", group.launcher)
-    ]
-    options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
-    for axis, values in group.axes.items():
-        given += [options[axis], ",".join(map(_text, values))]
-    return given
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-_IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
-
-
 def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
     """This machine with this AccelMatrix; images are compared with the files it has."""
     site_hashes = read_site_hashes()
+    images: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
 
     @cache
     def source(image: str) -> str | None:
@@ -133,28 +110,26 @@ def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
         return files.fingerprint() if files else None
 
     def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:
-        image, built_of = _IMAGES.get(backend), labels.get(SOURCE_LABEL)
+        image, built_of = images.get(backend), labels.get(SOURCE_LABEL)
         return bool(image and built_of and source(image) not in {None, built_of})
 
     return Installation(this_host(), runner.__version__, is_outdated)
 
 
 _SHOWN = 10
-"""Runs and stale groups that are shown; `--json` has them all."""
 _MODELS = 50
-_IMPORTED_VIEW = "imported_results"
-"""The view of what others measured."""
-_CONTRADICTIONS_VIEW = "contradictions"
-"""The view of results whose grade does not hold."""
 
 
 def print_status(status: StatusReport, *, as_json: bool) -> None:
-    """All of it, as tables or as JSON."""
     if as_json:
         print_data(json.dumps(asdict(status), indent=2, default=str))
         return
-    for line in _head(status):
-        print_line(line)
+    kind = "scratch database" if status.scratch else "database"
+    print_line(f"{kind}: {status.database}, {format_size(status.database_bytes)}")
+    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')} of its runs"
+    print_line(f"Parquet: {files} in {status.results}, {format_size(status.parquet_bytes)}")
+    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
+    print_line(f"rows: {', '.join(counts) or 'none'}")
     print_line()
     _print_verdicts(status.verdicts)
     print_line()
@@ -163,27 +138,24 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     if status.covered:
         _print_covered(status.covered)
         print_line()
-    elif imported := sum(_total(source) for source in status.verdicts):
-        others = f"ask `{_IMPORTED_VIEW}` for theirs"
+    elif imported := sum(map(_total, status.verdicts)):
+        others = "ask `imported_results` for theirs"
         print_line(f"models: all {imported:,} results are imported; {others}")
         print_line()
-    if status.contradicted:
-        _print_contradicted(status)
+    if count := status.contradicted:
+        print_line(
+            f"contradictions: {count:,} of the latest results of their series: the one"
+            " before, with the same software, differs by more than both grades promise"
+        )
+        option = database_option(status.database)
+        print_command(shlex.join([own_name(), "query", "contradictions", *option]))
         print_line()
     _print_stale(status.stale)
 
 
-def _head(status: StatusReport) -> Iterator[str]:
-    kind = "scratch database" if status.scratch else "database"
-    yield f"{kind}: {status.database}, {format_size(status.database_bytes)}"
-    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')}"
-    yield f"Parquet: {files} of its runs in {status.results}, {format_size(status.parquet_bytes)}"
-    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
-    yield f"rows: {', '.join(counts) or 'none'}"
-
-
 def _print_verdicts(verdicts: Sequence[Verdicts]) -> None:
-    statuses = sorted({status for source in verdicts for status in source.counts}, key=_ok_first)
+    known = {status for source in verdicts for status in source.counts}
+    statuses = sorted(known, key=lambda status: (status != "ok", status))
     lines = [
         (
             f"{row.source} (simulated)" if row.simulated else row.source,
@@ -200,7 +172,6 @@ def _total(verdicts: Verdicts) -> int:
 
 
 def _print_runs(runs: Sequence[RunSummary]) -> None:
-    """The newest ones, ours before what was imported."""
     ours_first = sorted(runs, key=lambda run: not run.is_ours)
     lines = [
         (
@@ -217,7 +188,6 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
 
 
 def _print_covered(covered: Sequence[Covered]) -> None:
-    """A line a model, a column a backend."""
     best: dict[str, dict[str, str]] = {}
     for row in covered:
         best.setdefault(row.model, {})[row.backend] = row.best
@@ -225,18 +195,6 @@ def _print_covered(covered: Sequence[Covered]) -> None:
     lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
     print_lines((*wrapping("model"), *backends), lines[:_MODELS])
     _print_more(len(lines), "models", _MODELS)
-
-
-def _print_contradicted(status: StatusReport) -> None:
-    from orchestrator.system.files import database_option
-
-    count = status.contradicted
-    print_line(
-        f"contradictions: {count:,} of the latest results of their series: the one"
-        " before, with the same software, differs by more than both grades promise"
-    )
-    option = database_option(status.database)
-    print_command(shlex.join([own_name(), "query", _CONTRADICTIONS_VIEW, *option]))
 
 
 def _print_stale(groups: Sequence[StaleResults]) -> None:
@@ -258,10 +216,6 @@ def _print_more(count: int, noun: str, shown: int) -> None:
         print_line(f"… and {count - shown:,} more {noun}; --json has them all")
 
 
-def _ok_first(status: str) -> tuple[bool, str]:
-    return status != "ok", status
-
-
 @dataclass(frozen=True, kw_only=True)
 class StatusCommand(DatabaseChoice, TableOptions, Command):
     """Show what the database holds, or the verdicts of one run."""
@@ -281,7 +235,6 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Show the database or a run."""
         if self.run is None and not self.findings:
             installation = current_installation()
             status = report_status(self.results, self.database_file, installation)

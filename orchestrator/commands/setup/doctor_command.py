@@ -22,31 +22,23 @@ from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
 from runner.contract.cell import Backend
-from runner.contract.errors import BenchError, EngineUnavailable, UsageError
-from runner.contract.installation import how_to_install
-from runner.contract.variables import python_environment
+from runner.contract.errors import BenchError, EngineUnavailable, UsageError, how_to_install
+from runner.contract.processes import python_environment
 
-_ALL_COLUMNS: tuple[str | Field, ...] = (
-    "backend",
-    "launcher",
-    "runs",
-    "class",
+_COLUMNS: tuple[str | Field, ...] = (
+    *("backend", "launcher", "runs", "class"),
     *wrapping("why", "what to do"),
 )
-
-
-def print_diagnoses(diagnoses: Sequence[Diagnosis], *, everything: bool, as_json: bool) -> None:
-    """Print what runs here, what could and how; with `everything` each backend by each launcher."""
-    if as_json:
-        print_json([diagnosis.data() for diagnosis in diagnoses])
-    elif everything:
-        _print_all(diagnoses)
-    else:
-        for line in _summary(diagnoses):
-            print_line(line)
+_BROWSER_COLUMNS: tuple[str | Field, ...] = (
+    *("browser", "version", "backend", "works"),
+    *wrapping("device, or why not"),
+)
+TRIAL_S = 900
+_TRIAL = "runner.backends.onnxruntime_web.browser_trial"
 
 
 def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    """The backends that run here, and those that could with the way to it."""
     running = [row for row in diagnoses if row.runs]
     possible = [row for row in diagnoses if row.could_run]
     yield f"Runs here: {_by_launcher(running)}." if running else "Nothing runs here yet."
@@ -80,12 +72,11 @@ def _by_launcher(rows: Sequence[Diagnosis]) -> str:
 
 def _names(rows: Sequence[Diagnosis]) -> list[str]:
     """Each backend once, with a word where a simulator stands in for its device."""
-    return list(dict.fromkeys(map(_name, rows)))
-
-
-def _name(row: Diagnosis) -> str:
-    simulator = CATALOGUE[row.backend].simulator
-    return f"{row.backend} ({simulator.word})" if simulator and row.simulated else row.backend
+    names = []
+    for row in rows:
+        simulator = CATALOGUE[row.backend].simulator if row.simulated else None
+        names.append(f"{row.backend} ({simulator.word})" if simulator else row.backend)
+    return list(dict.fromkeys(names))
 
 
 def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
@@ -93,14 +84,10 @@ def _print_all(diagnoses: Sequence[Diagnosis]) -> None:
         (row.backend, row.launcher, row.runs, row.support_class, row.reason, row.remedy)
         for row in diagnoses
     ]
-    print_lines(_ALL_COLUMNS, rows)
+    print_lines(_COLUMNS, rows)
     print_line()
     meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
     print_line(f"support class: {meanings} · – not built yet")
-
-
-TRIAL_S = 900
-_TRIAL = "runner.backends.onnxruntime_web.browser_trial"
 
 
 @dataclass(frozen=True)
@@ -110,13 +97,10 @@ class BrowserFinding:
     browser: str
     """`our own`, `chromium`, `chrome`, `edge`, `firefox`, or the path that the user named."""
     executable: str
-    """The browser's file."""
     version: str | None
-    """Its version, if it started."""
     backend: Backend | None
     """The backend that was tried; None in a browser that is not driven."""
     works: bool
-    """True if it computed."""
     message: str
     """The device, or the reason in the browser's own words."""
 
@@ -144,17 +128,7 @@ def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
     return [_FINDING.validate_json(line) for line in done.stdout.splitlines() if line]
 
 
-_COLUMNS: tuple[str | Field, ...] = (
-    "browser",
-    "version",
-    "backend",
-    "works",
-    *wrapping("device, or why not"),
-)
-
-
-def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:
-    """One row for each backend in each browser."""
+def _print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:
     if as_json:
         print_json(findings)
         return
@@ -162,7 +136,7 @@ def print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None
         print_line(f"There is no browser here: {how_to_install('browser')} installs one.")
         return
     rows = [(one.browser, one.version, one.backend, one.works, one.message) for one in findings]
-    print_lines(_COLUMNS, rows)
+    print_lines(_BROWSER_COLUMNS, rows)
     print_line()
     print_line("ACCELMATRIX_BROWSER takes one of them for `--launcher process`.")
 
@@ -208,7 +182,6 @@ class DoctorCommand(Command):
     json: Json = False
 
     def execute(self) -> int:
-        """Look at the machine, or measure it."""
         given = [name for name in self.given() if name in _LOOKS]
         if len(given) > 1:
             self.refuse_beside(self.given()[given[1]], given[:1])
@@ -220,30 +193,37 @@ class DoctorCommand(Command):
                 hint="they belong to --calibrate",
             )
         if self.browsers:
-            print_browsers(try_browsers(), as_json=self.json)
-            return 0
-        if self.for_runner:
-            from orchestrator.commands.setup.runner_machine import check_runner
-            from orchestrator.commands.setup.runner_words import print_runner
+            _print_browsers(try_browsers(), as_json=self.json)
+        elif self.for_runner:
+            from orchestrator.commands.setup.runner_machine import check_runner, print_runner
 
             report = check_runner()
             print_runner(report, as_json=self.json)
             return 0 if report.is_ready else EngineUnavailable.exit_code
-        from orchestrator.launchers.diagnosis import diagnose
-
-        print_diagnoses(diagnose(), everything=self.all_, as_json=self.json)
+        else:
+            self._diagnose()
         return 0
 
+    def _diagnose(self) -> None:
+        from orchestrator.launchers.diagnosis import diagnose
+
+        diagnoses = diagnose()
+        if self.json:
+            print_json([diagnosis.data() for diagnosis in diagnoses])
+        elif self.all_:
+            _print_all(diagnoses)
+        else:
+            for line in _summary(diagnoses):
+                print_line(line)
+
     def _calibrate(self) -> int:
-        from orchestrator.commands.measure.calibrate import CalibrateRequest, calibrate
-        from orchestrator.commands.measure.calibration_words import print_calibration
-        from orchestrator.commands.measure.progress import show_progress
+        from orchestrator.commands.measure.calibrate import calibrate, print_calibration
+        from orchestrator.commands.program.progress import show_progress
         from orchestrator.screen.streams import after_work
 
         options = RunOptions(launcher=self.launcher, scratch=self.scratch)
-        request = CalibrateRequest(self.results, options, command_line())
         with show_progress(quiet=chosen.quiet) as observer:
-            result = calibrate(request, observer)
+            result = calibrate(self.results, options, command_line(), observer)
         with after_work():
             print_calibration(result, as_json=self.json)
         result.outcome.require_complete()

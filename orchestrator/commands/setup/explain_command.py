@@ -5,8 +5,12 @@ from typing import Annotated
 
 import typer
 
+from analysis.results.table import wrapping
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_word
+from orchestrator.screen.dictionary import WORDS, find_word
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.options import Json
 
 
@@ -26,10 +30,15 @@ class ExplainCommand(Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the explanation."""
-        from orchestrator.screen.dictionary import find_word, print_word, print_words
-
-        if self.word is None:
-            print_words(as_json=self.json)
+        if self.word is not None:
+            word = find_word(self.word)
+            if self.json:
+                print_json({"word": word.name, "lines": word.lines, "others": word.others})
+            else:
+                print_line("\n".join([word.name, *(f"  {line}" for line in word.lines)]))
+        elif self.json:
+            print_json({word.name: word.lines for word in WORDS})
         else:
-            print_word(find_word(self.word), as_json=self.json)
+            rows = [(word.name, word.lines[0]) for word in WORDS]
+            print_lines(("word", *wrapping("meaning")), rows)
+            print_line("\n`orchestrator explain WORD` says more.")

@@ -7,39 +7,31 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.backends.catalogue import known_backend
 from orchestrator.commands.options.common import note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_backend
 from orchestrator.commands.program.program import ListingGroup, Program, chosen
-from orchestrator.images.local_images import LocalImages, PrunedImages
-from orchestrator.images.settings import ImageSettings
+from orchestrator.commands.setup.images import (
+    print_images,
+    print_remote_images,
+    print_verified_images,
+    remote_images,
+    verified_images,
+)
+from orchestrator.images.image import Image
+from orchestrator.images.local_images import LocalImages
+from orchestrator.images.settings import ImageSettings, image_name
+from orchestrator.screen.lines import print_line
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.git import own_commit
 from orchestrator.system.options import Json, Wide
-
-
-def open_images(registry: str | None, report: Callable[[str], None]) -> LocalImages:
-    """The engine's images under that registry, or under the environment's if it is None.
-
-    Lines about the work under way go to `report`.
-    """
-    return LocalImages(connect_engine(), image_settings(registry), report)
-
-
-def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
-    """Remove images of other versions, or `everything` of ours."""
-    return LocalImages(connect_engine(), image_settings(registry)).prune(everything=everything)
-
-
-def image_settings(registry: str | None) -> ImageSettings:
-    """The settings of images under that registry, or under the environment's if it is None."""
-    settings = ImageSettings.from_environment(revision=own_commit())
-    return settings if registry is None else replace(settings, registry=registry)
-
+from runner.contract.axes import Backend
+from runner.contract.errors import ImageError
 
 group = Program(help="List, build, pull, push, verify, save and remove images.", cls=ListingGroup)
 
-BackendName = Annotated[
+_BackendName = Annotated[
     str,
     typer.Argument(
         metavar="BACKEND", help="The backend, e.g. cpu.", autocompletion=complete_backend
@@ -54,16 +46,39 @@ _Registry = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OneImage(Command):
+class _OfRegistry:
+    """Images under a registry. A subclass that declares the option anew chooses its place."""
+
+    registry: _Registry = None
+
+    @property
+    def settings(self) -> ImageSettings:
+        settings = ImageSettings.from_environment(revision=own_commit())
+        return settings if self.registry is None else replace(settings, registry=self.registry)
+
+    def images(self, report: Callable[[str], None] = note) -> LocalImages:
+        """The engine's images; lines about the work under way go to `report`."""
+        return LocalImages(connect_engine(), self.settings, report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OneImage(_OfRegistry, Command):
     """A command about the image of one backend."""
 
-    backend: BackendName = "cpu"
-    registry: _Registry = None
+    backend: _BackendName = "cpu"
+
+    @property
+    def known(self) -> Backend:
+        return known_backend(self.backend)
+
+
+def _print_image(action: str, image: Image) -> None:
+    print_line(f"{action} {image.reference} {image.digest} ({image.trust})")
 
 
 @group.command(name="list")
 @dataclass(frozen=True, kw_only=True)
-class ListImagesCommand(Command):
+class ListImagesCommand(_OfRegistry, Command):
     """List this version's images: those at hand and the fresh ones, or a registry's.
 
     A fresh image is made of the files that this AccelMatrix has.
@@ -77,18 +92,10 @@ class ListImagesCommand(Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the images."""
         if self.remote:
-            from orchestrator.commands.setup.images_words import print_remote_images
-            from orchestrator.commands.setup.published_images import remote_images
-
-            images = remote_images(image_settings(self.registry))
-            print_remote_images(images, wide=self.wide, as_json=self.json)
-            return
-        from orchestrator.commands.setup.images_words import print_images
-
-        images_here = open_images(self.registry, note).list()
-        print_images(images_here, wide=self.wide, as_json=self.json)
+            print_remote_images(remote_images(self.settings), wide=self.wide, as_json=self.json)
+        else:
+            print_images(self.images().list(), wide=self.wide, as_json=self.json)
 
 
 @group.command(name="build")
@@ -97,13 +104,11 @@ class BuildImage(_OneImage):
     """Build an image from this checkout."""
 
     def execute(self) -> None:
-        from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.measure.progress import show_build
-        from orchestrator.commands.setup.images_words import print_image
+        from orchestrator.commands.program.progress import show_build
 
         with show_build(quiet=chosen.quiet) as report:
-            image = open_images(self.registry, report).build(known_backend(self.backend))
-        print_image("built", image)
+            image = self.images(report).build(self.known)
+        _print_image("built", image)
 
 
 @group.command(name="pull")
@@ -112,12 +117,7 @@ class PullImage(_OneImage):
     """Fetch an image from the registry."""
 
     def execute(self) -> None:
-        """Fetch it."""
-        from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images_words import print_image
-
-        images = open_images(self.registry, note)
-        print_image("pulled", images.pull(known_backend(self.backend)))
+        _print_image("pulled", self.images().pull(self.known))
 
 
 @group.command(name="push")
@@ -126,17 +126,12 @@ class PushImage(_OneImage):
     """Publish an image to the registry."""
 
     def execute(self) -> None:
-        """Publish it."""
-        from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images_words import print_image
-
-        images = open_images(self.registry, note)
-        print_image("pushed", images.push(known_backend(self.backend)))
+        _print_image("pushed", self.images().push(self.known))
 
 
 @group.command(name="verify")
 @dataclass(frozen=True, kw_only=True)
-class VerifyImages(Command):
+class VerifyImages(_OfRegistry, Command):
     """Check the signatures and the provenance of published images by cosign."""
 
     backends: Annotated[
@@ -159,14 +154,8 @@ class VerifyImages(Command):
 
     def execute(self) -> int:
         """Check them; the exit code says whether all are valid."""
-        from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images_words import print_verified_images
-        from orchestrator.commands.setup.published_images import verified_images
-        from orchestrator.images.settings import image_name
-        from runner.contract.errors import ImageError
-
         names = dict.fromkeys(image_name(known_backend(name)) for name in self.backends or ())
-        images = verified_images(image_settings(self.registry), tuple(names), self.key)
+        images = verified_images(self.settings, tuple(names), self.key)
         print_verified_images(images, as_json=self.json)
         return 0 if all(image.valid for image in images) else ImageError.exit_code
 
@@ -182,42 +171,38 @@ class SaveImage(_OneImage):
     ] = None
 
     def execute(self) -> None:
-        """Write the file."""
-        from orchestrator.backends.catalogue import known_backend
-        from orchestrator.commands.setup.images_words import print_saved_image
-        from orchestrator.images.settings import image_name
-
-        known = known_backend(self.backend)
+        known = self.known
         path = self.output or Path(f"accelmatrix-{image_name(known)}.tar")
-        print_saved_image(open_images(self.registry, note).save(known, path), path)
+        image = self.images().save(known, path)
+        print_line(f"saved {image.reference} in {path}")
+        print_line(f"`orchestrator images load {path.name}` takes it on another machine")
 
 
 @group.command(name="load")
 @dataclass(frozen=True, kw_only=True)
-class LoadImage(Command):
+class LoadImage(_OfRegistry, Command):
     """Take an image from a file that `images save` wrote."""
 
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `images save`.")]
-    registry: _Registry = None
 
     def execute(self) -> None:
-        """Take it."""
-        from orchestrator.commands.setup.images_words import print_image
-
-        for image in open_images(self.registry, note).load(self.file):
-            print_image("loaded", image)
+        for image in self.images().load(self.file):
+            _print_image("loaded", image)
 
 
 @group.command(name="prune")
 @dataclass(frozen=True, kw_only=True)
-class PruneImages(Command):
+class PruneImages(_OfRegistry, Command):
     """Remove old images of AccelMatrix, and no others."""
 
     all_: Annotated[bool, typer.Option("--all", help="This version's images too.")] = False
-    registry: _Registry = None
 
     def execute(self) -> None:
-        """Remove them."""
-        from orchestrator.commands.setup.images_words import print_pruned
-
-        print_pruned(remove_images(self.registry, everything=self.all_))
+        """Remove them, and name those that a container uses."""
+        pruned = LocalImages(connect_engine(), self.settings).prune(everything=self.all_)
+        for reference in pruned.removed:
+            print_line(f"removed {reference}")
+        for reference in pruned.in_use:
+            print_line(f"kept {reference}: a container uses it")
+        if not (pruned.removed or pruned.in_use):
+            print_line("there is nothing to remove")

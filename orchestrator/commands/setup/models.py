@@ -1,7 +1,7 @@
 """One model at given sizes: its tensors, arithmetic, memory and the backends that support it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from orchestrator.matrix import Location, Matrix, Source, resolve
@@ -25,9 +25,6 @@ from runner.contract.models import (
 from runner.contract.reasons import Reason
 from runner.contract.support import why_not, why_not_shape
 
-Verdict = tuple[Cell, Reason | None]
-"""A cell, with the reason if no machine can run it."""
-
 
 @dataclass(frozen=True)
 class BackendSupport:
@@ -36,7 +33,6 @@ class BackendSupport:
     backend: Backend
     runtime: Runtime
     precisions: tuple[Precision, ...]
-    """Precisions in which it can compute the model."""
     reasons: tuple[str, ...]
     """The reasons why not in the others; each once."""
 
@@ -46,7 +42,6 @@ class Tensor:
     """One input of a query."""
 
     spec: TensorSpec
-    """Its description."""
     shape: tuple[int, ...]
     """Its sizes in numbers."""
 
@@ -59,7 +54,6 @@ class ModelSheet:
     cell: Cell
     """A cell of these sizes; what it runs on says nothing."""
     tensors: tuple[Tensor, ...]
-    """The inputs of a query."""
     work: Work | None
     """The work of one forward pass in fp32; None for models that nobody counted."""
     iteration: IterationWork | None
@@ -67,10 +61,8 @@ class ModelSheet:
     memory_bytes: Mapping[Precision, float]
     """The least host memory that the cpu backend needs, by precision."""
     modes: tuple[Mode, ...]
-    """The modes that are possible with it on some backend."""
     backends: tuple[BackendSupport, ...]
-    """Every backend with every runtime that executes there."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...]
     """Sentences about sizes that the model does not have."""
 
 
@@ -91,7 +83,7 @@ def model_sheets(name: str, mode: str = "inference", **sizes: int | None) -> tup
 
 def _sheet(model: ModelSpec, expansion: Expansion) -> ModelSheet:
     verdicts = [verdict for verdict in expansion.cells if verdict[0].model == model.name]
-    cell = verdicts[0][0]
+    cell, _ = verdicts[0]
     if refusal := why_not_shape(cell, model):
         raise Unsupported(refusal)
     at = sizes_of(model, cell)
@@ -144,19 +136,16 @@ def _on_cpu(cell: Cell, precision: Precision) -> Cell:
     return cell.model_copy(update={"backend": "cpu", "runtime": "torch", "precision": precision})
 
 
-def _backends(verdicts: Sequence[Verdict]) -> tuple[BackendSupport, ...]:
-    pairs = dict.fromkeys((cell.backend, cell.runtime) for cell, _ in verdicts)
+def _backends(verdicts: Sequence[tuple[Cell, Reason | None]]) -> tuple[BackendSupport, ...]:
+    """The support of each backend and runtime, from cells with the reasons that refuse them."""
+    pairs: dict[tuple[Backend, Runtime], list[tuple[Precision, Reason | None]]] = {}
+    for cell, reason in verdicts:
+        pairs.setdefault((cell.backend, cell.runtime), []).append((cell.precision, reason))
     return tuple(
         BackendSupport(
             *pair,
-            tuple(cell.precision for cell, reason in _of(pair, verdicts) if reason is None),
-            tuple(
-                dict.fromkeys(reason_text(reason) for _, reason in _of(pair, verdicts) if reason)
-            ),
+            tuple(precision for precision, reason in known if reason is None),
+            tuple(dict.fromkeys(reason_text(reason) for _, reason in known if reason)),
         )
-        for pair in pairs
+        for pair, known in pairs.items()
     )
-
-
-def _of(pair: tuple[Backend, Runtime], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-    return [verdict for verdict in verdicts if (verdict[0].backend, verdict[0].runtime) == pair]

@@ -1,12 +1,13 @@
 """`models`: the catalogue."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 
+from analysis.results.synonyms import axis_called, meaning
 from analysis.results.table import Field, wrapping
 from orchestrator.commands.options.axes import SIZED_AXES, with_sizes
 from orchestrator.commands.program.command import Command
@@ -17,19 +18,17 @@ from orchestrator.commands.program.completion import (
     complete_set,
 )
 from orchestrator.commands.program.program import ListingGroup, Program
-from orchestrator.commands.setup.models import ModelSheet
+from orchestrator.commands.setup.models import ModelSheet, model_sheets
+from orchestrator.matrix.model_config import require_family, require_modality
 from orchestrator.screen.lines import print_data, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.options import Json, Wide
 from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
 from runner.contract.errors import UsageError, refuse_unknown
-from runner.contract.models import ModelSpec, TensorSpec
-from runner.contract.synonyms import axis_called, meaning
+from runner.contract.models import TensorSpec, catalogue, model_sets
 
 _TIMES = " × "
-
-
 _COLUMNS = (
     Field("model", essential=True),
     Field("family", essential=True),
@@ -40,27 +39,6 @@ _COLUMNS = (
 )
 
 
-def print_models(
-    models: Sequence[ModelSpec], sets: Mapping[str, str], *, wide: bool = False, as_json: bool
-) -> None:
-    if as_json:
-        data = [model.model_dump(mode="json") | {"sets": sets[model.name]} for model in models]
-        print_data(json.dumps(data, indent=2))
-        return
-    rows = [
-        (
-            model.name,
-            model.family,
-            _format_count(model.parameters),
-            model.task,
-            sets[model.name],
-            model.hub_id,
-        )
-        for model in models
-    ]
-    print_lines(_COLUMNS, rows, wide=wide)
-
-
 def _format_count(parameters: int | None) -> str | None:
     """Millions of parameters, or thousands of those of a tiny model."""
     if parameters is None:
@@ -68,7 +46,7 @@ def _format_count(parameters: int | None) -> str | None:
     return f"{parameters / 1e6:,.1f} M" if parameters >= 1e6 else f"{parameters / 1e3:.1f} k"
 
 
-def print_sheets(sheets: Sequence[ModelSheet], *, as_json: bool) -> None:
+def _print_sheets(sheets: Sequence[ModelSheet], *, as_json: bool) -> None:
     """Print the facts about models, at the sizes asked for; as JSON a list where they are many."""
     if as_json:
         data = [_data(sheet) for sheet in sheets]
@@ -86,13 +64,10 @@ def _print_sheet(sheet: ModelSheet) -> None:
     if sheet.model.parameters is not None:
         facts["parameters"] = f"{sheet.model.parameters:,}"
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
-    print_lines(
-        ("fact", *wrapping("value")), [(key, _format(value)) for key, value in shown.items()]
-    )
-    print_line()
-    config = sheet.model.config.items()
-    print_lines(("config", *wrapping("value")), [(key, _format(value)) for key, value in config])
-    print_line()
+    for heading, values in (("fact", shown), ("config", sheet.model.config)):
+        lines = [(key, _format(value)) for key, value in values.items()]
+        print_lines((heading, *wrapping("value")), lines)
+        print_line()
     at = ", ".join(f"{name} {size}" for name, size in _sizes(sheet).items())
     inputs = [(t.spec.name, t.spec.kind, _names(t.spec), _product(t.shape)) for t in sheet.tensors]
     print_lines(("input", "kind", *wrapping("shape", f"at {at}")), inputs)
@@ -124,7 +99,6 @@ def _data(sheet: ModelSheet) -> dict[str, object]:
 
 
 def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
-    """Arithmetic in numbers that a person reads, then memory for each precision."""
     rows = []
     if sheet.work is not None:
         rows = [
@@ -197,26 +171,28 @@ class ListModels(Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the models."""
-        from orchestrator.matrix.heads import require_family, require_modality
-        from runner.contract.models import catalogue, model_sets
-
         wanted = None if self.family is None else require_family(self.family)
         content = None if self.modality is None else require_modality(self.modality)
         if self.set_ is not None and self.set_ not in model_sets():
             raise UsageError(f"--set: {refuse_unknown(self.set_, list(model_sets()))}")
         names = catalogue() if self.set_ is None else model_sets()[self.set_]
-        models = [catalogue()[name] for name in names]
-        sets = {
-            name: ", ".join(key for key, members in model_sets().items() if name in members)
-            for name in catalogue()
-        }
         shown = [
-            model
-            for model in models
+            (model, ", ".join(key for key, members in model_sets().items() if name in members))
+            for name, model in ((name, catalogue()[name]) for name in names)
             if wanted in (None, model.family) and (content is None or content in model.contents)
         ]
-        print_models(shown, sets, wide=self.wide, as_json=self.json)
+        if self.json:
+            data = [model.model_dump(mode="json") | {"sets": sets} for model, sets in shown]
+            print_data(json.dumps(data, indent=2))
+            return
+        rows = [
+            (
+                *(model.name, model.family, _format_count(model.parameters), model.task),
+                *(sets, model.hub_id),
+            )
+            for model, sets in shown
+        ]
+        print_lines(_COLUMNS, rows, wide=self.wide)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,9 +217,6 @@ class ShowModel(_Sizes, Command):
     json: Json = False
 
     def execute(self) -> None:
-        """Print the model."""
-        from orchestrator.commands.setup.models import model_sheets
-
         sizes = {name: getattr(self, name) for name in SIZED_AXES}
         mode = meaning(axis_called("mode"), self.mode)
-        print_sheets(model_sheets(self.name, mode, **sizes), as_json=self.json)
+        _print_sheets(model_sheets(self.name, mode, **sizes), as_json=self.json)

@@ -4,16 +4,20 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
+from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.diagnosis import Diagnosis, diagnose
+from orchestrator.screen.lines import print_json, print_line
+from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size
 from runner.contract.cell import Backend
-from runner.contract.frequency import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
+from runner.contract.host import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
 
 _PROGRAMS = ("git", "tar", "python3")
 """Programs that the steps of a workflow call."""
@@ -24,6 +28,7 @@ _BUSY = 0.2
 _LISTENER = "Runner.Listener"
 """The process of GitHub's runner that waits for jobs."""
 
+_COLUMNS: tuple[str | Field, ...] = ("check", "ok", *wrapping("found", "what to do"))
 Importance = Literal["needed", "for quiet numbers"]
 
 
@@ -34,9 +39,8 @@ class RunnerCheck:
     name: str
     ok: bool
     message: str
-    """The finding."""
-    remedy: str | None = None
-    importance: Importance = "needed"
+    remedy: str | None
+    importance: Importance
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,6 @@ class RunnerReport:
 
     @property
     def is_ready(self) -> bool:
-        """True if nothing is missing that a job needs."""
         return all(check.ok for check in self.checks if check.importance == "needed")
 
 
@@ -91,73 +94,61 @@ def check_runner(
     rows = diagnose() if diagnoses is None else diagnoses
     backends = list(dict.fromkeys(row.backend for row in rows if row.runs and not row.simulated))
     known = (label for backend in backends for label in CATALOGUE[backend].runner_labels[2:])
-    checks = (*_backends(rows, backends), *_needed(machine), *_quiet(machine))
+    checks = [*_checks(machine, rows, backends)]
     return RunnerReport(checks, backends, list(dict.fromkeys(known)))
 
 
-def _backends(rows: Sequence[Diagnosis], backends: Sequence[Backend]) -> Iterator[RunnerCheck]:
-    containers = [row.backend for row in rows if row.runs and row.launcher == "docker"]
-    yield RunnerCheck(
-        "backends",
-        bool(backends),
-        ", ".join(backends) or "none can be launched",
-        None if backends else "`orchestrator doctor` tells what each lacks",
-    )
-    yield RunnerCheck(
-        "containers",
-        bool(containers),
-        "a container engine answers" if containers else "jobs would be processes of the runner",
-        None if containers else "install Docker, and let the runner's user use it",
-        "for quiet numbers",
-    )
+def _check(importance: Importance, name: str, ok: bool, message: str, remedy: str) -> RunnerCheck:
+    return RunnerCheck(name, ok, message, None if ok else remedy, importance)
 
 
-def _needed(machine: RunnerMachine) -> Iterator[RunnerCheck]:
+def _checks(
+    machine: RunnerMachine, rows: Sequence[Diagnosis], backends: Sequence[Backend]
+) -> Iterator[RunnerCheck]:
+    needed, quiet = partial(_check, "needed"), partial(_check, "for quiet numbers")
+    launched = ", ".join(backends) or "none can be launched"
+    yield needed(
+        "backends", bool(backends), launched, "`orchestrator doctor` tells what each lacks"
+    )
+    docker = any(row.runs and row.launcher == "docker" for row in rows)
+    engine = "a container engine answers" if docker else "jobs would be processes of the runner"
+    yield quiet("containers", docker, engine, "install Docker, and let the runner's user use it")
     missing = [program for program in _PROGRAMS if program not in machine.programs]
-    yield RunnerCheck(
-        "programs",
-        not missing,
-        f"missing: {', '.join(missing)}" if missing else ", ".join(_PROGRAMS),
-        "install them with the system's packages" if missing else None,
-    )
+    programs = f"missing: {', '.join(missing)}" if missing else ", ".join(_PROGRAMS)
+    yield needed("programs", not missing, programs, "install them with the system's packages")
     enough = machine.free_bytes >= _FREE_BYTES
-    yield RunnerCheck(
-        "disk",
-        enough,
-        f"{format_size(machine.free_bytes)} free",
-        None if enough else f"images and graphs take up to {format_size(_FREE_BYTES)}",
-    )
-    is_root = machine.user_id == 0
-    yield RunnerCheck(
-        "user",
-        not is_root,
-        "root" if is_root else "not root",
-        "GitHub's runner refuses to be root: make a user of its own" if is_root else None,
-    )
+    free = f"{format_size(machine.free_bytes)} free"
+    taken = f"images and graphs take up to {format_size(_FREE_BYTES)}"
+    yield needed("disk", enough, free, taken)
+    user = "root" if machine.user_id == 0 else "not root"
+    refusal = "GitHub's runner refuses to be root: make a user of its own"
+    yield needed("user", machine.user_id != 0, user, refusal)
+    governor = machine.clock.governor or "the kernel shows none"
+    yield quiet("governor", not machine.clock.keeps_clocks_low, governor, SLOW_GOVERNOR)
+    load = f"{machine.load:.2f} a core"
+    yield quiet("load", machine.load <= _BUSY, load, "stop what else runs on it")
+    others = f"{machine.listeners} registered here"
+    remedy = "leave one: two jobs at once disturb each other"
+    yield quiet("runners", machine.listeners <= 1, others, remedy)
 
 
-def _quiet(machine: RunnerMachine) -> Iterator[RunnerCheck]:
-    is_slow = machine.clock.keeps_clocks_low
-    yield RunnerCheck(
-        "governor",
-        not is_slow,
-        machine.clock.governor or "the kernel shows none",
-        SLOW_GOVERNOR if is_slow else None,
-        "for quiet numbers",
-    )
-    idle = machine.load <= _BUSY
-    yield RunnerCheck(
-        "load",
-        idle,
-        f"{machine.load:.2f} a core",
-        None if idle else "stop what else runs on it",
-        "for quiet numbers",
-    )
-    alone = machine.listeners <= 1
-    yield RunnerCheck(
-        "runners",
-        alone,
-        f"{machine.listeners} registered here",
-        None if alone else "leave one: two jobs at once disturb each other",
-        "for quiet numbers",
-    )
+def print_runner(report: RunnerReport, *, as_json: bool) -> None:
+    """Every check with its remedy, and the labels to register the runner with."""
+    if as_json:
+        checks = [vars(check) for check in report.checks]
+        facts = {"backends": [*report.backends], "labels": [*report.labels]}
+        print_json({"ready": report.is_ready, **facts, "checks": checks})
+        return
+    rows = [(check.name, _word(check), check.message, check.remedy) for check in report.checks]
+    print_lines(_COLUMNS, rows)
+    print_line()
+    if report.labels:
+        labels = ",".join(report.labels)
+        print_line(f"labels: {labels}")
+        print_line(f"./config.sh --url https://github.com/OWNER/REPOSITORY --labels {labels}")
+
+
+def _word(check: RunnerCheck) -> str:
+    if check.ok:
+        return "yes"
+    return "no" if check.importance == "needed" else "better not"

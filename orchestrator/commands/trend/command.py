@@ -4,34 +4,28 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from analysis.charts.chart import Chart
-from analysis.charts.history.trends import trend_chart
+from analysis.charts.trends import trend_chart
 from analysis.compare.values import MetricValue
 from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
-from analysis.trend.series import TrendSeries, TrendStep
-from analysis.trend.trends import Trends, trends_of
+from analysis.trend.trends import Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
-from orchestrator.commands.results.selected import ResultSelection
-from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sheet_output import SheetOutput
-from orchestrator.screen.sparkline import sparkline
+from orchestrator.screen.tables import has_blocks, sparkline
 from runner.contract.errors import NothingToDo
 
 _MOST_ROWS = 20
-"""Series that a terminal shows; files have all of them."""
 _MOST_STEPS = 3
-"""Steps that are told with their candidates; others are counted."""
 _MOST_CHANGES = 4
 _FACTS = (*ASKED_AXES, "part")
 """Facts that stand in the heading where all series share them, else in columns."""
@@ -42,26 +36,27 @@ def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
     metric = trends.metric
     most = _MOST_ROWS if form == ON_SCREEN else len(trends.series)
     rows = [_row(series) for series in trends.series]
-    hidden = len(trends.series) - len(rows[:most]) + trends.left_out
-    notes = (*_hidden(hidden), *_answer(trends), *_trust(trends), *_next(trends))
-    title = f"{metric.heading}, over time"
-    differing = _differing(trends)
-    shared = "" if "cell" in differing else work_words(_facts(trends), _FACTS)
-    heading = f"{title}: {shared}" if shared else title
-    fields = _fields(differing, rows, blocks=blocks)
-    table = Table(heading, fields, rows[:most])
-    return Sheet(title[:1].upper() + title[1:], [table], notes, _document(trends, rows))
-
-
-def _facts(trends: Trends) -> list[Mapping[str, Any]]:
-    return [series.facts for series in trends.series]
-
-
-def _differing(trends: Trends) -> list[str]:
-    """The facts that tell the series apart; the cell's id where those of its axes do not."""
-    facts, beside = _facts(trends), ["hostname"] if trends.per_host else []
+    facts = [series.facts for series in trends.series]
+    beside = ["hostname"] if trends.per_host else []
     differing = varying(facts, _FACTS)
-    return [*(differing if are_distinct(facts, [*differing, *beside]) else ["cell"]), *beside]
+    title = heading = f"{metric.heading}, over time"
+    if not are_distinct(facts, [*differing, *beside]):
+        differing = ["cell"]
+    elif shared := work_words(facts, _FACTS):
+        heading = f"{title}: {shared}"
+    fields = _fields([*differing, *beside], rows, blocks=blocks)
+    notes = _notes(trends, hidden=len(rows) - len(rows[:most]) + trends.left_out)
+    document = {
+        "metric": metric.name,
+        "unit": metric.unit,
+        "more_is_better": metric.more_is_better,
+        "per_host": trends.per_host,
+        "series": [{name: row[name] for name in row if name != "interval"} for row in rows],
+        "left_out": trends.left_out,
+        "measured_once": trends.once,
+    }
+    table = Table(heading, fields, rows[:most])
+    return Sheet(title[:1].upper() + title[1:], [table], tuple(notes), document)
 
 
 def _fields(
@@ -139,26 +134,16 @@ def _step(step: TrendStep) -> dict[str, Any]:
     }
 
 
-def _document(trends: Trends, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    metric = trends.metric
-    return {
-        "metric": metric.name,
-        "unit": metric.unit,
-        "more_is_better": metric.more_is_better,
-        "per_host": trends.per_host,
-        "series": [{name: row[name] for name in row if name != "interval"} for row in rows],
-        "left_out": trends.left_out,
-        "measured_once": trends.once,
-    }
-
-
-def _hidden(number: int) -> Iterator[str]:
-    if number:
-        yield f"… {number:,} more with less change: name a GLOB, or `--output FILE` for all"
+def _notes(trends: Trends, hidden: int) -> Iterator[str]:
+    if hidden:
+        yield f"… {hidden:,} more with less change: name a GLOB, or `--output FILE` for all"
+    yield from _answer(trends)
+    yield from _trust(trends)
+    if trends.once:
+        yield f"Measured once, and not here: {trends.once:,} series."
 
 
 def _answer(trends: Trends) -> Iterator[str]:
-    """The answer: which series changed, and what changed along with the greatest steps."""
     shown = [one for one in trends.series if one.differs]
     better = sum(one.is_better for one in shown)
     total = f"{len(trends.series):,} series"
@@ -208,30 +193,12 @@ def _trust(trends: Trends) -> Iterator[str]:
         )
 
 
-def _next(trends: Trends) -> Iterator[str]:
-    if trends.once:
-        yield f"Measured once, and not here: {trends.once:,} series."
-
-
-@dataclass(frozen=True)
-class TrendAnswer:
-    """A metric over time."""
-
-    database: Path
-    trends: Trends
-
-    def chart(self) -> Chart:
-        """The drawing of the series with the greatest change."""
-        return trend_chart(self.trends)
-
-
-def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> TrendAnswer:
-    """A metric of every series that was measured more than once."""
+def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> Trends:
     with replace(request, every=True).open() as (store, selection):
         trends = trends_of(store, selection, metric_of(metric, store), per_host=per_host)
     if not trends.series:
         raise _nothing(request, trends)
-    return TrendAnswer(request.database, trends)
+    return trends
 
 
 def _nothing(request: SelectionRequest, trends: Trends) -> NothingToDo:
@@ -269,12 +236,9 @@ class TrendCommand(SheetOutput, ResultSelection, Command):
     per_host: PerHost = False
 
     def execute(self) -> None:
-        """Show the trends."""
-        from orchestrator.screen.sparkline import has_blocks
-
         selected = self.selected.narrowed(self.glob)
         self.require(selected.database)
-        answer = report_trend(selected, self.metric, per_host=self.per_host)
-        self.draw(answer.chart)
+        trends = report_trend(selected, self.metric, per_host=self.per_host)
+        self.draw(lambda: trend_chart(trends))
         blocks = self.output is not None or has_blocks(sys.stdout)
-        self.show(trend_sheet(answer.trends, self.format, blocks=blocks))
+        self.show(trend_sheet(trends, self.format, blocks=blocks))

@@ -1,22 +1,25 @@
-"""Zip archives: the same members give the same bytes, and none is read before it is checked."""
+"""Bundles as zip archives: the same members give the same bytes; all are checked before reading."""
 
 import hashlib
 import os
 import re
+import shutil
 import stat
-import struct
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
+from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
-from orchestrator.exchange.bundles.manifest import Member
+from orchestrator.store.schema.sources import Run
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.zip_files import ZIP_ERRORS
+from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile
 
 _CHUNK_BYTES = 1 << 20
@@ -24,9 +27,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip archive can hold: ours hold none."""
 _MODE = (stat.S_IFREG | 0o644) << 16
 _UNIX = 3
-_REQUIRED = frozenset(map(str, Member))
-_ENCRYPTED, _UTF_8 = 0x1, 0x800
-_ZIP64_VERSION = 45
+_ENCRYPTED = 0x1
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
 _END, _END_BYTES = b"PK\5\6", 22
 _END_64, _END_64_BYTES = b"PK\6\6", 56 + 20
@@ -36,6 +37,65 @@ _SAFE_NAME = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _Model = TypeVar("_Model", bound=BaseModel)
 
+BUNDLE_VERSION = 1
+"""Raised with every change of the members that an older AccelMatrix could not read."""
+
+
+class Member(StrEnum):
+    """Members that every bundle has, beside `matrices/<run_id>.yaml`, the matrix of a run."""
+
+    MANIFEST = "manifest.json"
+    SUMS = "SHA256SUMS"
+    """A line for every other member, as `sha256sum --check` reads it."""
+    RUNS = "runs.json"
+    RECORDS = "records.parquet"
+    HARDWARE = "hardware.json"
+    """The machines behind the records."""
+    ENVIRONMENTS = "environments.json"
+    """The software behind them."""
+    ARTEFACTS = "artefacts.json"
+    """Digests of the images, graphs and weights behind them."""
+
+
+class BundleCounts(Frozen):
+    """Numbers of runs, records and what they refer to."""
+
+    runs: NonNegativeInt
+    records: NonNegativeInt
+    hosts: NonNegativeInt
+    matrices: NonNegativeInt
+    hardware: NonNegativeInt
+    environments: NonNegativeInt
+    artefacts: NonNegativeInt
+
+
+class BundleManifest(Frozen):
+    """Facts of a bundle about itself."""
+
+    format: Literal["accelmatrix-bundle"] = "accelmatrix-bundle"
+    version: PositiveInt = BUNDLE_VERSION
+    accelmatrix: str
+    record_version: PositiveInt
+    scratch: bool
+    """True if it comes from a scratch database, and may hold rows that no device measured."""
+    counts: BundleCounts
+    members: Mapping[str, NonNegativeInt]
+    """Bytes of each member by name, this one and the checksums left out."""
+
+
+class RunEntry(Run):
+    """One run in `runs.json`, with the name of its matrix's member; numbers fit the database."""
+
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    described: bool
+
+
+def matrix_name(run_id: str) -> str:
+    return f"matrices/{quote(run_id, safe='')}.yaml"
+
+
+_REQUIRED = frozenset(map(str, Member))
 MemberContent = bytes | Path
 
 
@@ -47,8 +107,7 @@ def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None
         for name in sorted(members):
             info = _header(name, size(members[name]))
             with _open(members[name]) as content, archive.open(info, "w") as member:
-                for chunk in _chunks(content):
-                    member.write(chunk)
+                shutil.copyfileobj(content, member, _CHUNK_BYTES)
 
 
 def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
@@ -76,7 +135,6 @@ def _directory_bytes(tail: bytes) -> int:
 
 
 def size(content: MemberContent) -> int:
-    """Bytes of a member to be written, or of a file."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
@@ -87,11 +145,7 @@ def sha256(content: MemberContent) -> str:
 
 
 def is_exact(archive: zipfile.ZipFile, file: IO[bytes]) -> bool:
-    """True if the file holds its members under the headers that we write, and no other byte.
-
-    Checksums cover the content of members. This accounts for the rest: local headers, directory,
-    end record, and whatever stands before, between or behind them.
-    """
+    """True if the file has no byte beside its members but the headers and ends that we write."""
     infos = []
     file.seek(0)
     for known in sorted(archive.infolist(), key=lambda info: info.filename):
@@ -137,7 +191,6 @@ def damaged_members(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
-    """The objects of a member that is a list in JSON."""
     rows = read_json(archive, name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedFile(f"{name}: is not a list of objects")
@@ -145,7 +198,6 @@ def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
 
 
 def read_json(archive: zipfile.ZipFile, name: str) -> Any:
-    """The value of a member in JSON."""
     try:
         return parse_json(read_text(archive, name))
     except ValueError as error:
@@ -153,7 +205,6 @@ def read_json(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def read_text(archive: zipfile.ZipFile, name: str) -> str:
-    """The text of a member in UTF-8."""
     try:
         return archive.read(name).decode()
     except UnicodeDecodeError as error:
@@ -161,7 +212,6 @@ def read_text(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def validated(model: type[_Model], data: object, name: str) -> _Model:
-    """A member's data as a frozen value."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -177,46 +227,26 @@ def _header(name: str, size_bytes: int) -> zipfile.ZipInfo:
     return info
 
 
+class _Tail(BytesIO):
+    """The end of a file, from an offset on."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__()
+        self._offset = offset
+
+    def tell(self) -> int:
+        return super().tell() + self._offset
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return super().seek(offset - self._offset, whence) + self._offset
+
+
 def _directory(infos: Sequence[zipfile.ZipInfo], offset: int) -> bytes:
     """The central directory and the end record, as `zipfile` writes them at this offset."""
-    entries = b"".join(map(_directory_entry, infos))
-    count, length, end = len(infos), len(entries), b""
-    if count > zipfile.ZIP_FILECOUNT_LIMIT or max(offset, length) > zipfile.ZIP64_LIMIT:
-        record = (44, _ZIP64_VERSION, _ZIP64_VERSION, 0, 0, count, count, length, offset)
-        end += struct.pack("<4sQ2H2L4Q", b"PK\6\6", *record)
-        end += struct.pack("<4sLQL", b"PK\6\7", 0, offset + length, 1)
-    counts = (min(count, _MAX_16),) * 2
-    end += struct.pack(
-        *("<4s4H2LH", b"PK\5\6", 0, 0, *counts, min(length, _MAX_32), min(offset, _MAX_32), 0)
-    )
-    return entries + end
-
-
-def _directory_entry(info: zipfile.ZipInfo) -> bytes:
-    name, flags = info.filename.encode(), 0 if info.filename.isascii() else _UTF_8
-    sizes, offset = (info.compress_size, info.file_size), info.header_offset
-    large: list[int] = []
-    if info.file_size > zipfile.ZIP64_LIMIT:
-        large += sizes
-        sizes = (_MAX_32, _MAX_32)
-    if offset > zipfile.ZIP64_LIMIT:
-        large.append(offset)
-        offset = _MAX_32
-    extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
-    create_version, extract_version = (
-        max(version, _ZIP64_VERSION if large else 0)
-        for version in (info.create_version, info.extract_version)
-    )
-    day = 1 << 5 | 1
-    return (
-        struct.pack(
-            "<4s2B2B4H3L5H2L",
-            *(b"PK\1\2", create_version, _UNIX, extract_version, 0, flags, zipfile.ZIP_STORED),
-            *(0, day, info.CRC, *sizes, len(name), len(extra), 0, 0, 0, _MODE, offset),
-        )
-        + name
-        + extra
-    )
+    tail = _Tail(offset)
+    with zipfile.ZipFile(tail, "w") as archive:
+        archive.filelist += infos
+    return tail.getvalue()
 
 
 def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
@@ -261,11 +291,6 @@ def _open(content: MemberContent) -> IO[bytes]:
 def content_sha256(file: IO[bytes]) -> str:
     """SHA-256 of the rest of an open file, in hex."""
     digest = hashlib.sha256()
-    for chunk in _chunks(file):
+    while chunk := file.read(_CHUNK_BYTES):
         digest.update(chunk)
     return digest.hexdigest()
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK_BYTES):
-        yield chunk

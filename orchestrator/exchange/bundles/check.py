@@ -11,22 +11,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from orchestrator.exchange.bundles.archive import (
+    BUNDLE_VERSION,
+    BundleManifest,
+    Member,
+    RunEntry,
     content_sha256,
     damaged_members,
     is_exact,
+    matrix_name,
     open_archive,
     read_json,
     read_list,
     read_text,
     unsafe_members,
     validated,
-)
-from orchestrator.exchange.bundles.manifest import (
-    BUNDLE_VERSION,
-    BundleManifest,
-    Member,
-    RunEntry,
-    matrix_name,
 )
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.incoming import RecordSummary, summarise_records
@@ -39,7 +37,7 @@ from orchestrator.store.store import Store
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.zip_files import ZIP_ERRORS
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, open_plain
+from runner.contract.files import STREAM_BYTES, open_plain
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
@@ -60,31 +58,29 @@ class Bundle:
 
     path: Path
     sha256: str
-    """Hash of the whole archive."""
     bytes: int
-    """Size of the archive."""
     faults: tuple[str, ...] = ()
-    """Everything wrong with it; nothing else is known then."""
     manifest: BundleManifest | None = None
     runs: tuple[Run, ...] = ()
-    """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
-    """A copy of its records."""
     impossible: Damaged | None = None
     """Its records that no measurement can have given: a merge leaves them out."""
     newer: bool = False
     """True if its only fault is that a newer AccelMatrix wrote it."""
 
     @property
+    def sound(self) -> bool:
+        """True if it has no fault, and a merge takes all of its records."""
+        return not self.faults and self.impossible is None
+
+    @property
     def left_out(self) -> int:
-        """Number of records that a merge leaves out."""
         if self.impossible is None or self.manifest is None:
             return 0
         count = self.impossible.records
         return self.manifest.counts.records if count is None else count
 
     def require_sound(self) -> None:
-        """Refuse a bundle that has faults."""
         if self.newer:
             raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
         if self.faults:
@@ -94,33 +90,8 @@ class Bundle:
             raise StoreError(f"{self.path}: damaged bundle: {message}", hint=_DAMAGED_HINT)
 
 
-@dataclass(frozen=True)
-class CheckedBundle:
-    """A bundle and its faults."""
-
-    bundle: Path
-    bytes: int
-    sha256: str
-    """Hash of the whole archive."""
-    sound: bool
-    """True if it has no fault, and a merge takes all of its records."""
-    faults: tuple[str, ...]
-    """Faults of the archive: nothing in it is merged."""
-    left_out: int
-    """Number of records that no measurement can have given, which a merge leaves out."""
-    left_out_because: str | None
-    """The first of those records, each with its reason; None if there is none."""
-    manifest: BundleManifest | None
-    """None if it cannot be read."""
-    newer: bool
-    """True if a newer AccelMatrix wrote it."""
-
-
 def is_bundle(path: Path) -> bool:
-    """True if this is a bundle by its name or its content, sound or not.
-
-    The path may be a link, since a user names it.
-    """
+    """True if this is a bundle by its name or its content, sound or not; it may be a link."""
     return path.is_file() and (path.suffix == ".zip" or zipfile.is_zipfile(path))
 
 
@@ -150,32 +121,10 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
         yield _checked(bundle, file, Path(folder))
 
 
-def check_bundle(path: Path) -> CheckedBundle:
-    """Check an archive without merging it.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
-    with open_bundle(path) as bundle:
-        return CheckedBundle(
-            bundle.path,
-            bundle.bytes,
-            bundle.sha256,
-            not bundle.faults and bundle.impossible is None,
-            bundle.faults,
-            bundle.left_out,
-            bundle.impossible.reason if bundle.impossible else None,
-            bundle.manifest,
-            bundle.newer,
-        )
-
-
 def merge_bundle(bundle: Bundle, store: Store, *, keep: bool = True) -> MergeReport:
-    """Merge a bundle's records, and its descriptions of runs unless the database has one.
+    """Merge what the database lacks of a bundle's records and descriptions of runs.
 
-    What is taken is kept beside the database, unless that is one for a while.
-    Records that no measurement can have given are left out and reported, and so are newer
-    measurements of what was measured.
+    Records that no measurement can have given are left out and reported, as are newer measurements.
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())
@@ -234,8 +183,13 @@ def _read(bundle: Bundle, archive: zipfile.ZipFile, file: IO[bytes], folder: Pat
     _require(damaged_members(archive))
     _require([] if is_exact(archive, file) else [_NOT_EXACT])
     manifest = _manifest(archive)
-    with translate_os_errors(bundle.path, _unpacking_problem(), _UNPACKING_HINT):
-        records = _extracted(archive, Member.RECORDS, folder)
+    records = folder / Member.RECORDS
+    with (
+        translate_os_errors(bundle.path, _unpacking_problem(), _UNPACKING_HINT),
+        archive.open(Member.RECORDS) as member,
+        records.open("wb") as file_of_records,
+    ):
+        shutil.copyfileobj(member, file_of_records)
     lists: dict[str, list[dict[str, Any]]] = {name: read_list(archive, name) for name in _LISTS}
     runs = _runs(archive, lists[Member.RUNS])
     examined = summarise_records(records)
@@ -262,15 +216,7 @@ def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
     return manifest
 
 
-def _extracted(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
-    path = folder / name
-    with archive.open(name) as member, path.open("wb") as file:
-        shutil.copyfileobj(member, file)
-    return path
-
-
 def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
-    """The runs with their matrices, each with True if it is described."""
     runs = []
     for data in entries:
         entry = validated(RunEntry, data, Member.RUNS)
@@ -292,7 +238,6 @@ def _inconsistencies(
     runs: Sequence[tuple[Run, bool]],
     examined: RecordSummary,
 ) -> list[str]:
-    """Contradictions between the manifest, the lists and the records."""
     actual = {
         "runs": len(runs),
         "records": examined.records,
@@ -310,17 +255,15 @@ def _inconsistencies(
     if examined.repeated:
         faults.append(f"{Member.RECORDS}: {examined.repeated:,} records stand in it twice")
     run_ids = Counter(run.run_id for run, _ in runs)
-    faults += [
-        f"{Member.RUNS}: {run_id} stands in it twice" for run_id, n in run_ids.items() if n > 1
-    ]
+    twice = [run_id for run_id, count in run_ids.items() if count > 1]
+    faults += [f"{Member.RUNS}: {run_id} stands in it twice" for run_id in twice]
     faults += _missing(Member.RUNS, examined.runs, [*run_ids])
-    machines, environments = lists[Member.HARDWARE], lists[Member.ENVIRONMENTS]
-    machine_ids = [row.get("hardware_id") for row in machines]
-    faults += _missing(Member.HARDWARE, examined.hardware, machine_ids)
-    known = [row.get("environment_id") for row in environments]
-    return faults + _missing(Member.ENVIRONMENTS, examined.environments, known)
+    machines = [row.get("hardware_id") for row in lists[Member.HARDWARE]]
+    faults += _missing(Member.HARDWARE, examined.hardware, machines)
+    environments = [row.get("environment_id") for row in lists[Member.ENVIRONMENTS]]
+    return faults + _missing(Member.ENVIRONMENTS, examined.environments, environments)
 
 
 def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:
-    missing = used - {identifier for identifier in known if isinstance(identifier, str)}
-    return [f"{name}: lacks {identifier}, to which records refer" for identifier in sorted(missing)]
+    missing = sorted(used - {key for key in known if isinstance(key, str)})
+    return [f"{name}: lacks {identifier}, to which records refer" for identifier in missing]

@@ -1,8 +1,6 @@
-"""Databases of others as bundles: a child process with limits reads one and writes a bundle of it.
+"""Databases of others: a child process with limits writes a bundle of one, which is then checked.
 
-What a bundle may be is checked before anything is merged, and so are its rows: a database gets by
-no check that a bundle does not. A file that makes DuckDB crash, fill the memory or never end costs
-the child.
+A file that makes DuckDB crash, fill the memory or never end costs the child.
 """
 
 import json
@@ -12,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +26,8 @@ from orchestrator.system.memory import limited_growth
 from orchestrator.system.plain_data import parse_json
 from orchestrator.system.text import escape_control_line, format_duration
 from runner.contract.errors import BenchError, DamagedFile, StoreError
-from runner.contract.plain_files import STREAM_BYTES, open_plain, read_plain_text
-from runner.contract.variables import python_environment
+from runner.contract.files import STREAM_BYTES, open_plain, read_plain_text
+from runner.contract.processes import python_environment
 
 READING_S = 600.0
 """Time to read a database of others."""
@@ -71,37 +69,34 @@ def open_database(path: Path, timeout_s: float = READING_S) -> Iterator[Bundle]:
 
 def _read(path: Path, folder: Path, timeout_s: float) -> None:
     """Have a child write the bundle into the folder."""
+    command = [sys.executable, "-P", "-c", _CHILD, str(path), str(folder), str(timeout_s)]
     with (folder / _MESSAGE).open("wb") as message:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD, str(path), str(folder), str(timeout_s)],
-            stdin=subprocess.DEVNULL,
-            stdout=message,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=_environment(folder),
-        )
         try:
-            status = child.wait(timeout_s)
+            child = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=message,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**python_environment(), "TMPDIR": str(folder)},
+                timeout=timeout_s,
+                check=False,
+            )
         except subprocess.TimeoutExpired as error:
-            raise StoreError(
-                f"{path}: cannot be read within {format_duration(timeout_s)}", hint=_HINT
-            ) from error
-        finally:
-            child.kill()
-            child.wait()
-    if status != 0:
-        raise _failure(path, folder / _MESSAGE, status)
+            reason = f"{path}: cannot be read within {format_duration(timeout_s)}"
+            raise StoreError(reason, hint=_HINT) from error
+    if child.returncode != 0:
+        raise _failure(path, folder / _MESSAGE, child.returncode)
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
-    return {**python_environment(), "TMPDIR": str(folder)}
-
-
-def _failure(path: Path, message: Path, status: int) -> StoreError:
+def _failure(path: Path, file: Path, status: int) -> StoreError:
     """The error that the child told of; a child that was killed tells of none."""
     try:
-        error = parse_json(read_plain_text(message))
-        return StoreError(_line(error["message"]), hint=_line(error["hint"]))
+        error = parse_json(read_plain_text(file))
+        message, hint = (
+            escape_control_line(str(error[key]))[:_LETTERS] for key in ("message", "hint")
+        )
+        return StoreError(message, hint=hint)
     except (ValueError, KeyError, TypeError, OSError, DamagedFile):
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
         return StoreError(
@@ -109,10 +104,6 @@ def _failure(path: Path, message: Path, status: int) -> StoreError:
             f" ended with {end}",
             hint=_HINT,
         )
-
-
-def _line(text: object) -> str:
-    return escape_control_line(str(text))[:_LETTERS]
 
 
 def write_as_child() -> int:

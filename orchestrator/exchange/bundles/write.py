@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,16 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from orchestrator.exchange.bundles.archive import MemberContent, sha256, size, write_archive
-from orchestrator.exchange.bundles.manifest import (
+from orchestrator.exchange.bundles.archive import (
     BundleCounts,
     BundleManifest,
     Member,
+    MemberContent,
     RunEntry,
     matrix_name,
+    sha256,
+    size,
+    write_archive,
 )
 from orchestrator.store.query.runs import BundleRows, StoredRun, bundle_rows, resolve_run
 from orchestrator.store.records.kept import SCHEMA
@@ -44,22 +47,13 @@ class WrittenBundle:
     bundle: Path
     bytes: int
     sha256: str
-    """Hash of the whole archive."""
     manifest: BundleManifest
 
 
 def write_bundle(
     database: Path, runs: Sequence[str], output: Path, *, force: bool
 ) -> WrittenBundle:
-    """Write these runs (`last` is the newest) or all of them into one archive, atomically.
-
-    The same content gives the same bytes.
-
-    Raises:
-        UsageError: there is no such run, or the file exists and `force` does not allow to
-            replace it.
-        StoreError: the database cannot be read, or the file not written.
-    """
+    """Write these runs (`last` is the newest) or all; the same content gives the same bytes."""
     require_no_stream(_OPTION, output)
     require_free(_OPTION, output, force=force, database=database)
     with (
@@ -74,10 +68,8 @@ def write_bundle(
 
 
 def write_rows(taken: BundleRows, output: Path) -> BundleManifest:
-    """Write the runs of an open database into one archive, atomically."""
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-        records = _write_records(taken, Path(folder, _UNFINISHED))
-        manifest, members = _contents(taken, records)
+        manifest, members = _contents(taken, Path(folder, _UNFINISHED))
         with output_file(output) as file:
             write_archive(file, members)
     return manifest
@@ -91,16 +83,8 @@ def _named(database: Path, runs: Sequence[str]) -> set[str]:
     return {resolve_run(run, known, database) for run in runs}
 
 
-@dataclass(frozen=True)
-class _Records:
-    """The records of a bundle on disk."""
-
-    path: Path
-    rows: int
-    hosts: int
-
-
-def _write_records(taken: BundleRows, path: Path) -> _Records:
+def _write_records(taken: BundleRows, path: Path) -> tuple[int, int]:
+    """Write the records of a bundle; returns the number of them, and of their hosts."""
     rows = 0
     hosts: set[str] = set()
     with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
@@ -108,12 +92,11 @@ def _write_records(taken: BundleRows, path: Path) -> _Records:
             writer.write_table(table.combine_chunks())
             rows += table.num_rows
             hosts.update(filter(None, pc.unique(table["hostname"]).to_pylist()))
-    return _Records(path, rows, len(hosts))
+    return rows, len(hosts)
 
 
-def _contents(
-    taken: BundleRows, records: _Records
-) -> tuple[BundleManifest, dict[str, MemberContent]]:
+def _contents(taken: BundleRows, records: Path) -> tuple[BundleManifest, dict[str, MemberContent]]:
+    count, hosts = _write_records(taken, records)
     runs = [_entry(stored) for stored in taken.runs]
     lists = {
         Member.RUNS: runs,
@@ -126,16 +109,19 @@ def _contents(
         for stored in taken.runs
         if stored.run.matrix is not None
     }
-    members: dict[str, MemberContent] = {name: _json(rows) for name, rows in lists.items()}
-    members |= {**matrices, Member.RECORDS: records.path}
+    members: dict[str, MemberContent] = {
+        name: (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode()
+        for name, rows in lists.items()
+    }
+    members |= {**matrices, Member.RECORDS: records}
     manifest = BundleManifest(
         accelmatrix=__version__,
         record_version=SCHEMA_VERSION,
         scratch=taken.scratch,
         counts=BundleCounts(
             runs=len(runs),
-            records=records.rows,
-            hosts=records.hosts,
+            records=count,
+            hosts=hosts,
             matrices=len(matrices),
             hardware=len(lists[Member.HARDWARE]),
             environments=len(lists[Member.ENVIRONMENTS]),
@@ -152,7 +138,3 @@ def _entry(stored: StoredRun) -> dict[str, Any]:
     matrix = None if run.matrix is None else matrix_name(run.run_id)
     entry = RunEntry(**{**run.model_dump(), "matrix": matrix}, described=stored.described)
     return entry.model_dump(mode="json")
-
-
-def _json(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    return (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode()

@@ -16,12 +16,13 @@ from typing import Any
 
 from orchestrator.system.problems import quote
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.plain_files import read_plain
+from runner.contract.files import read_plain
 
 LARGEST_BYTES = 2**28
 """Size of the largest file that is read."""
 TOP = "/"
 """The location of a whole JSON document."""
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HALF_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -37,11 +38,7 @@ class Document:
     def read(
         cls, path: Path, largest_bytes: int = LARGEST_BYTES, *, is_named: bool = False
     ) -> "Document":
-        """Read the file; if the user named it, it may be a link.
-
-        Raises:
-            DamagedFile: it is no plain file, cannot be read, or is larger than any result.
-        """
+        """Read the file; if the user named it, it may be a link."""
         if path.is_dir() and not path.is_symlink():
             raise DamagedFile("it is a folder that cannot be listed")
         try:
@@ -53,7 +50,6 @@ class Document:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the content."""
         return hashlib.sha256(self.content).hexdigest()
 
     @cached_property
@@ -75,19 +71,20 @@ class Document:
         """The reason why the content is no JSON, with line and column; None if it is JSON."""
         return self._parsed[1]
 
-    @cached_property
-    def header(self) -> tuple[str, ...]:
+    def first_line(self, delimiter: str = ",") -> list[str]:
         """The fields of the first line, read as CSV; empty if there is none."""
-        lines = csv.reader(io.StringIO(self.text or ""))
+        lines = csv.reader(io.StringIO(self.text or ""), delimiter=delimiter)
         try:
-            return tuple(field.strip() for field in next(lines, []))
+            return [field.strip() for field in next(lines, [])]
         except csv.Error:
-            return ()
+            return []
 
     @cached_property
     def _parsed(self) -> tuple[Any, str | None]:
+        text = self.text or ""
         try:
-            return _loaded(self.text or ""), None
+            value = json.loads(text, object_pairs_hook=_object)
+            return writable(value) if _HALF_LETTER.search(text) else value, None
         except json.JSONDecodeError as error:
             return None, f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         except ValueError as error:
@@ -101,9 +98,6 @@ def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
 
     Folders are searched to the bottom; hidden files and folders below them are left out, and
     links to folders are not followed. A folder that cannot be listed is returned itself.
-
-    Raises:
-        UsageError: a path does not exist.
     """
     left_out = {os.path.realpath(path) for path in without}
     files = dict.fromkeys(file for path in paths for file in _files_below(path))
@@ -123,7 +117,6 @@ def pointer(location: str, *keys: object) -> str:
 
 
 def last_key(location: str) -> str:
-    """The key or index at the end of a JSON pointer."""
     return location.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
 
 
@@ -134,11 +127,6 @@ def writable(value: Any) -> Any:
     if isinstance(value, dict):
         return {writable(key): writable(item) for key, item in value.items()}
     return [writable(item) for item in value] if isinstance(value, list) else value
-
-
-def _loaded(text: str) -> Any:
-    value = json.loads(text, object_pairs_hook=_object)
-    return writable(value) if _HALF_LETTER.search(text) else value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -165,9 +153,6 @@ def _files_below(path: Path) -> Iterator[Path]:
     yield from unlisted
 
 
-_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
 @dataclass(frozen=True)
 class TableRow:
     """One line's fields by column, or its fault."""
@@ -175,51 +160,33 @@ class TableRow:
     location: str
     """`line 12`, counted from 1 with the header."""
     cells: dict[str, str]
-    """Empty if there is a fault."""
     fault: str | None = None
 
 
 def rows_of(document: Document, delimiter: str = ",") -> Iterator[TableRow]:
-    """The rows after the header, without empty lines.
-
-    Raises:
-        DamagedFile: the file is no CSV from some line on, or names a column twice.
-    """
+    """The rows after the header, without empty lines."""
     lines = csv.reader(io.StringIO(document.text or ""), delimiter=delimiter)
+    header = column_names(document, delimiter)
     try:
-        header = _header(next(lines, []))
+        next(lines, None)
         for fields in lines:
-            if any(field.strip() for field in fields):
-                yield _row(header, fields, f"line {lines.line_num}")
+            location = f"line {lines.line_num}"
+            if len(fields) == len(header) and any(field.strip() for field in fields):
+                yield TableRow(location, dict(zip(header, fields, strict=True)))
+            elif any(field.strip() for field in fields):
+                fault = f"{location}: {len(fields)} fields stand under {len(header)} columns"
+                yield TableRow(location, {}, fault)
     except csv.Error as error:
         raise DamagedFile(f"line {lines.line_num}: not CSV: {error}") from None
 
 
 def column_names(document: Document, delimiter: str = ",") -> list[str]:
-    """The columns that the first line names; none if it is no CSV.
-
-    Raises:
-        DamagedFile: it names a column twice.
-    """
-    try:
-        return _header(next(csv.reader(io.StringIO(document.text or ""), delimiter=delimiter), []))
-    except csv.Error:
-        return []
-
-
-def _header(fields: list[str]) -> list[str]:
-    header = [name.strip() for name in fields]
+    """The columns that the first line names, each once; none if it is no CSV."""
+    header = document.first_line(delimiter)
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise DamagedFile(f"line 1: the column {twice!r} appears twice")
     return header
-
-
-def _row(header: list[str], fields: list[str], location: str) -> TableRow:
-    if len(fields) != len(header):
-        fault = f"{location}: {len(fields)} fields stand under {len(header)} columns"
-        return TableRow(location, {}, fault)
-    return TableRow(location, dict(zip(header, fields, strict=True)))
 
 
 def parse_boolean(value: object) -> bool | None:

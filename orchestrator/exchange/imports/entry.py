@@ -7,12 +7,13 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.document import Document, parse_time
 from orchestrator.exchange.imports.measurement import (
     ImportedMeasurement,
     dimension_of,
     flatten,
     is_null,
+    moment_fault,
     quantity,
 )
 from orchestrator.system.problems import problems_in, quote
@@ -50,11 +51,7 @@ class Format(Protocol):
         """True if the content has this format's shape; the file's name alone never decides."""
 
     def read(self, document: Document) -> Reading:
-        """Read the measurements.
-
-        Raises:
-            DamagedFile: the shape is this format's, and the content contradicts it.
-        """
+        """Read the measurements; DamagedFile if the content contradicts the shape."""
 
 
 class ReadableEntry(Protocol):
@@ -65,24 +62,7 @@ class ReadableEntry(Protocol):
         """The entry's JSON pointer, or its line."""
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds.
-
-        Raises:
-            SkipEntry: a value cannot be read; without a reason: the entry holds no measured value.
-        """
-
-
-@dataclass(frozen=True)
-class BrokenEntry:
-    """An entry that is unreadable as a whole."""
-
-    location: str
-    fault: str
-    """The reason, with the location."""
-
-    def measurement(self) -> ImportedMeasurement:
-        """Raise SkipEntry with the fault."""
-        raise SkipEntry(self.fault)
+        """The measurement or failure; SkipEntry if a value is wrong, or nothing was measured."""
 
 
 def gather(entries: Iterable[ReadableEntry], nothing: str) -> Reading:
@@ -116,45 +96,39 @@ MEASURED = frozenset(
 _LONGEST = 500
 _LINES = 3
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)", re.MULTILINE)
-_MEANINGS: tuple[tuple[Status, re.Pattern[str]], ...] = (
-    (
-        "out_of_memory",
-        re.compile(r"out of memory|OutOfMemory|MemoryError|bad_alloc|can(?:'t|not) allocate", re.I),
-    ),
-    ("timeout", re.compile(r"timed[ _]out|\btime-?out\b|TimeoutE", re.I)),
-    (
-        "unsupported",
-        re.compile(
-            r"not (?:yet )?(?:supported|implemented)|unsupported|(?:not |in)compatible", re.I
-        ),
-    ),
-    (
-        "unavailable",
-        re.compile(
-            r"no module named|not (?:available|installed)|unavailable|no such device"
-            r"|device not found",
-            re.I,
-        ),
-    ),
-)
+_MEANINGS: dict[Status, str] = {
+    "out_of_memory": r"out of memory|OutOfMemory|MemoryError|bad_alloc|can(?:'t|not) allocate",
+    "timeout": r"timed[ _]out|\btime-?out\b|TimeoutE",
+    "unsupported": r"not (?:yet )?(?:supported|implemented)|unsupported|(?:not |in)compatible",
+    "unavailable": r"no module named|not (?:available|installed)|unavailable|no such device"
+    r"|device not found",
+}
 
 
 class FileEntry:
-    """Collects values under the names that the file gives them, for one measurement."""
+    """Collects values under the names of the file; `fault` says why it is unreadable as a whole."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, fault: str | None = None) -> None:
         self.location = location
         self._values: dict[str, Any] = {}
         self._names: dict[str, str] = {}
         self._lists: set[str] = set()
         self._details: dict[str, str] = {}
         self._marks: list[str] = []
-        self._measures = False
-        self._faults: list[str] = []
+        self.measures = False
+        """True if it is a measurement even if no column takes any of its values."""
+        self._faults = [] if fault is None else [fault]
 
     def set(self, **columns: Any) -> None:
         """Set columns that are known without reading a value of the entry."""
         self._values |= {column: value for column, value in columns.items() if value is not None}
+
+    def fail(self, error: str) -> None:
+        """Set the status and reason that the text of an error means."""
+        lines = [line.strip() for line in error.splitlines() if line.strip()]
+        text = "\n".join(lines[-1:] if _TRACEBACK.search(error) else lines[:_LINES])
+        reason = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        self.set(status=status_in_text(reason) or "failed", reason=reason)
 
     def number(self, column: str, name: str, value: object, unit: str | None = None) -> None:
         """Set a number in the column's dimension; without a unit it is in the base unit."""
@@ -193,64 +167,54 @@ class FileEntry:
         elif not is_null(value):
             self.set(**{column: str(value).strip()})
 
+    def moment(self, column: str, name: str, value: object) -> None:
+        """Set a time; one without a zone is taken as UTC, and the details say so."""
+        try:
+            moment, has_zone = parse_time(str(value))
+        except ValueError:
+            self.fault(name, f"{quote(value)} is not a time such as 2025-03-01T12:00:00Z")
+            return
+        if fault := moment_fault(moment):
+            self.fault(name, fault)
+            return
+        if not has_zone:
+            self.detail(column, "has no zone and is taken as UTC")
+        self.set(**{column: moment})
+
     def detail(self, name: str, value: object) -> None:
-        """Add values below a name to the details, except those that columns have taken."""
         self._details |= flatten(value, name)
 
-    def measures(self) -> None:
-        """Count the entry as a measurement even if no column takes any of its values."""
-        self._measures = True
-
     def mark(self, *marks: str) -> None:
-        """Add marks that no device made the numbers, with their locations."""
         self._marks += marks
 
     def fault(self, name: str, message: str) -> None:
-        """Record that the value of this name is wrong."""
         self._faults.append(f"{self.location}: {name}: {message}")
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds."""
         if self._faults:
             raise SkipEntry(*self._faults)
-        measured = self._measures or self._values.keys() & MEASURED
+        measured = self.measures or self._values.keys() & MEASURED
         if self._values.get("status") == "ok" and not measured:
             raise SkipEntry
+        columns = {name for column, name in self._names.items() if column in self._values}
+        taken = columns | self._lists
         try:
             return ImportedMeasurement(
                 location=self.location,
                 simulated=bool(self._marks),
                 marks=tuple(dict.fromkeys(self._marks)),
-                details=self._remaining_details(),
+                details={name: text for name, text in self._details.items() if name not in taken},
                 **self._values,
             )
         except ValidationError as error:
-            raise SkipEntry(*self._refusals(error)) from None
-
-    def _remaining_details(self) -> dict[str, str]:
-        columns = {name for column, name in self._names.items() if column in self._values}
-        taken = columns | self._lists
-        return {name: text for name, text in self._details.items() if name not in taken}
-
-    def _refusals(self, error: ValidationError) -> list[str]:
-        problems = problems_in(error, lambda _: ImportedMeasurement.model_fields)
-        named = [(str(problem.path[0]), problem.message) for problem in problems]
-        return [f"{self.location}: {self._names.get(name, name)}: {text}" for name, text in named]
+            problems = problems_in(error, lambda _: ImportedMeasurement.model_fields)
+            named = [(str(problem.path[0]), problem.message) for problem in problems]
+            raise SkipEntry(
+                *(f"{self.location}: {self._names.get(name, name)}: {text}" for name, text in named)
+            ) from None
 
 
 def status_in_text(text: str) -> Status | None:
     """The status that words of a text mean, e.g. `out of memory`; None if none does."""
-    return next((status for status, words in _MEANINGS if words.search(text)), None)
-
-
-def failure_status(error: str) -> Status:
-    """The status that an error's text means; `failed` if it names no known cause."""
-    return status_in_text(summarize_error(error)) or "failed"
-
-
-def summarize_error(error: str) -> str:
-    """The most informative lines: the last one of a traceback, else the first few."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    kept = lines[-1:] if _TRACEBACK.search(error) else lines[:_LINES]
-    text = "\n".join(kept)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    meanings = _MEANINGS.items()
+    return next((status for status, words in meanings if re.search(words, text, re.I)), None)

@@ -1,26 +1,31 @@
-"""Import of other benchmarks' measurements into the database."""
+"""Import of other benchmarks' measurements, and deletion of files that the database holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.exchange.imports.document import writable
-from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.packed import packed_contents, read_runs, take_out
+from orchestrator.exchange.imports.document import Document, link_to, writable
+from orchestrator.exchange.imports.entry import Format
+from orchestrator.exchange.imports.outcome import FileOutcome, read_document
 from orchestrator.exchange.imports.record import (
     LAUNCHER,
     RowContents,
     contents_by_run,
     contents_of,
     is_less_informative,
+    packed_contents,
     read_contents,
+    read_runs,
     records_path,
     records_table,
     same_contents,
     save_records,
+    take_out,
 )
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
@@ -29,8 +34,10 @@ from orchestrator.store.records.kept import drop_kept
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner import __version__
+from runner.contract.errors import DamagedFile
 
 _TICK = timedelta(microseconds=1)
+_DAY_S = 86400.0
 
 
 @dataclass(frozen=True)
@@ -62,26 +69,16 @@ def compare_contents(held: RowContents, read: RowContents) -> RecordChanges:
     )
 
 
-def is_newer(stored: RowContents, held: RowContents, change: RecordChanges) -> bool:
-    """True if a merge of the stored rows would replace those that changed."""
-    return all(stored[cell].recorded_at > held[cell].recorded_at for cell in change.changed)
-
-
 def set_import_times(
     table: pa.Table, held: RowContents, change: RecordChanges, now: datetime
 ) -> pa.Table:
     """Set the time of import; unchanged rows keep theirs."""
-    there = frozenset(change.there)
-
-    def moment(cell: str) -> datetime:
-        if cell in there:
-            return held[cell].recorded_at
-        return max(now, held[cell].recorded_at + _TICK) if cell in held else now
-
+    moments = dict.fromkeys(table["cell_id"].to_pylist(), now)
+    moments |= {cell: max(now, held[cell].recorded_at + _TICK) for cell in change.changed}
+    moments |= {cell: held[cell].recorded_at for cell in change.there}
     index = table.schema.get_field_index("recorded_at")
-    moments = [moment(cell) for cell in table["cell_id"].to_pylist()]
-    column = pa.array(moments, table.schema.field(index).type)
-    return table.set_column(index, table.schema.field(index), column)
+    field = table.schema.field(index)
+    return table.set_column(index, field, pa.array(list(moments.values()), field.type))
 
 
 @dataclass(frozen=True)
@@ -89,9 +86,7 @@ class ImportReport:
     """Effect of an import, done or previewed."""
 
     changes: Mapping[str, RecordChanges]
-    """By run id, of each file with records."""
     merged: MergeReport | None
-    """The report of the merge; None for a dry run."""
 
     @property
     def added(self) -> int:
@@ -123,17 +118,10 @@ class ImportReport:
 
 
 def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportReport:
-    """Report what `import_files` would do, without writing or creating anything.
-
-    Raises:
-        StoreError: the database is in use, or not ours.
-    """
-    with_records, now = _with_records(outcomes), datetime.now(UTC)
-    table = imported_rows_at(database, [outcome.run_id for outcome in with_records])
-    held = {} if table is None else contents_by_run(table)
-    changes = {}
+    with_records = [outcome for outcome in outcomes if outcome.kind == "records"]
+    held, changes = _held(with_records, database), {}
     for outcome in with_records:
-        read, known = contents_of(records_table(outcome, now)), held.get(outcome.run_id, {})
+        read, known = _contents(outcome), held.get(outcome.run_id, {})
         kept = known if _is_known(outcome, read, known) else read
         changes[outcome.run_id] = compare_contents(known, kept)
     return ImportReport(changes, None)
@@ -142,37 +130,40 @@ def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportRep
 def import_files(
     outcomes: Iterable[FileOutcome], results: Path, database: Path, command: str
 ) -> ImportReport:
-    """Write the records beside ours, and merge them; importing twice adds nothing.
-
-    The records are on disk before the merge starts, so the next import finishes an interrupted one.
-
-    Raises:
-        StoreError: the results folder or the database cannot be written.
-    """
-    with_records, now = _with_records(outcomes), datetime.now(UTC)
+    """Write the records beside ours, then merge; the next import finishes an interrupted one."""
+    with_records = [outcome for outcome in outcomes if outcome.kind == "records"]
     if not with_records:
         return ImportReport({}, MergeReport())
+    now = datetime.now(UTC)
     with Store.open(database) as store:
         held = contents_by_run(store.imported([outcome.run_id for outcome in with_records]))
         packed = packed_contents(results)
-        changes = {
-            run.run_id: _write(
-                outcome, held.get(run.run_id, {}), packed.get(run.run_id), results, run
+        changes = {}
+        for outcome in with_records:
+            run_id, run = outcome.run_id, _run(outcome, now, command)
+            changes[run_id] = _write(
+                outcome, held.get(run_id, {}), packed.get(run_id), results, run
             )
-            for outcome in with_records
-            for run in [_run(outcome, now, command)]
-        }
-        changing = [outcome for outcome in with_records if not changes[outcome.run_id].is_none]
+        changing = [run_id for run_id, change in changes.items() if not change.is_none]
         store.forget(
             [f"{run_id}/{cell}" for run_id, change in changes.items() for cell in change.gone]
         )
-        drop_kept(database, [outcome.run_id for outcome in changing])
-        files = [records_path(results, outcome.run_id) for outcome in changing]
+        drop_kept(database, changing)
+        files = [records_path(results, run_id) for run_id in changing]
         return ImportReport(changes, store.merge(files, *read_runs(files), words=record_words))
 
 
-def _with_records(outcomes: Iterable[FileOutcome]) -> Sequence[FileOutcome]:
-    return [outcome for outcome in outcomes if outcome.kind == "records"]
+def _run(outcome: FileOutcome, now: datetime, command: str) -> Run:
+    return Run(
+        run_id=outcome.run_id,
+        started_at=now,
+        finished_at=now,
+        matrix_path=writable(str(outcome.path)),
+        command=writable(command),
+        launchers=(LAUNCHER,),
+        planned=len(outcome.reading.measurements),
+        orchestrator_version=__version__,
+    )
 
 
 def _write(
@@ -189,7 +180,12 @@ def _write(
     if _is_known(outcome, read, known):
         return compare_contents(held, known)
     change = compare_contents(held, read)
-    if stored is None or not same_contents(stored, read) or not is_newer(stored, held, change):
+    # A merge replaces rows by newer ones alone.
+    if (
+        stored is None
+        or not same_contents(stored, read)
+        or any(stored[cell].recorded_at <= held[cell].recorded_at for cell in change.changed)
+    ):
         take_out(results, outcome.run_id)  # else rows that are gone would come back from there
         save_records(set_import_times(table, held, change, now), path, run)
     return change
@@ -200,14 +196,93 @@ def _is_known(outcome: FileOutcome, read: RowContents, known: RowContents) -> bo
     return not outcome.reading.beside and is_less_informative(read, known)
 
 
-def _run(outcome: FileOutcome, now: datetime, command: str) -> Run:
-    return Run(
-        run_id=outcome.run_id,
-        started_at=now,
-        finished_at=now,
-        matrix_path=writable(str(outcome.path)),
-        command=writable(command),
-        launchers=(LAUNCHER,),
-        planned=len(outcome.reading.measurements),
-        orchestrator_version=__version__,
-    )
+def _held(outcomes: Iterable[FileOutcome], database: Path) -> Mapping[str, RowContents]:
+    run_ids = list({outcome.run_id for outcome in outcomes if outcome.reading.measurements})
+    table = imported_rows_at(database, run_ids)
+    return {} if table is None else contents_by_run(table)
+
+
+def _contents(outcome: FileOutcome) -> RowContents:
+    return contents_of(records_table(outcome, datetime.now(UTC)))
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Deletion of one file, or the reason why it was kept."""
+
+    path: Path
+    kept: str | None = None
+    """Reason why it is still there; None if it was deleted, or would be."""
+
+
+def remove_sources(
+    outcomes: Sequence[FileOutcome],
+    database: Path | None,
+    *,
+    roots: Sequence[Path],
+    formats: Sequence[Format],
+    older_than_s: float | None = None,
+) -> Iterator[Removal]:
+    """Delete each file whose every record the database holds; yields the result for each.
+
+    Just before it goes, a file and its records are compared with the database once more. Without a
+    database nothing is deleted. `roots` are the paths that the user named.
+    """
+    held = {} if database is None else _held(outcomes, database)
+    for outcome in outcomes:
+        reason = _reason_to_keep(outcome, roots, older_than_s)
+        if reason is None and database is not None:
+            reason = _delete(outcome, formats, held.get(outcome.run_id, {}))
+        yield Removal(outcome.path, reason)
+
+
+def _reason_to_keep(
+    outcome: FileOutcome, roots: Sequence[Path], older_than_s: float | None
+) -> str | None:
+    """Reason why the file stays, whatever the database holds."""
+    if not outcome.reading.measurements:
+        return "none of its content is in the database"
+    if faults := len(outcome.reading.faults):
+        return f"{faults} of its entries could not be read, and are in no database"
+    if link := link_to(outcome.path, roots):
+        return f"{link} is a link, and links are not followed to delete"
+    try:
+        age_s = time.time() - outcome.path.stat().st_mtime
+    except OSError as error:
+        return f"cannot be looked at: {error.strerror or error}"
+    if older_than_s is not None and age_s < older_than_s:
+        return f"it was changed within the last {older_than_s / _DAY_S:g} days"
+    return None
+
+
+def _delete(outcome: FileOutcome, formats: Sequence[Format], held: RowContents) -> str | None:
+    try:
+        before = _state(outcome.path)
+        document = Document.read(outcome.path)
+        reason = _unverified(outcome, read_document(document, formats), held)
+        if reason is None and _state(outcome.path) != before:
+            reason = "it has changed since it was imported"
+        if reason is None:
+            outcome.path.unlink()
+    except (OSError, DamagedFile) as error:
+        return f"cannot be deleted: {getattr(error, 'strerror', None) or error}"
+    return reason
+
+
+def _unverified(outcome: FileOutcome, again: FileOutcome, held: RowContents) -> str | None:
+    if again.sha256 != outcome.sha256:
+        return "it has changed since it was imported"
+    if again.run_id != outcome.run_id or again.reading != outcome.reading:
+        return "what lies beside it has changed since it was imported"
+    change = compare_contents(held, _contents(again))
+    count = len(change.new) + len(change.changed) + len(change.there)
+    if change.is_none:
+        return None
+    if len(change.there) == count:
+        return "the database holds records of it that are not in it"
+    return f"the database holds {len(change.there)} of its {count} records as they are"
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    state = os.lstat(path)
+    return state.st_ino, state.st_size, state.st_mtime_ns

@@ -44,50 +44,25 @@ _Text = Annotated[str | None, BeforeValidator(_text)]
 _Moment = Annotated[AwareDatetime, AfterValidator(_moment)]
 _EXACT = Context(prec=60)
 
-UNITS: Mapping[str, Mapping[str, Decimal]] = {
-    "seconds": {
-        "s": Decimal(1),
-        "ms": Decimal("1e-3"),
-        "us": Decimal("1e-6"),
-        "ns": Decimal("1e-9"),
-        "min": Decimal(60),
-        "h": Decimal(3600),
-    },
-    "nanoseconds": {
-        "s": Decimal(10**9),
-        "ms": Decimal(10**6),
-        "us": Decimal(10**3),
-        "ns": Decimal(1),
-    },
+_VALUES: Mapping[str, Mapping[str, str | int | Decimal]] = {
+    "seconds": {"s": 1, "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "min": 60, "h": 3600},
+    "nanoseconds": {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1},
     "bytes": {
-        "B": Decimal(1),
-        "kB": Decimal(10**3),
-        "MB": Decimal(10**6),
-        "GB": Decimal(10**9),
-        "TB": Decimal(10**12),
-        "KiB": Decimal(2**10),
-        "MiB": Decimal(2**20),
-        "GiB": Decimal(2**30),
-        "TiB": Decimal(2**40),
+        "B": 1,
+        **{f"{letter}B": 1000**power for power, letter in enumerate("kMGT", 1)},
+        **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
     },
-    "joules": {
-        "J": Decimal(1),
-        "mJ": Decimal("1e-3"),
-        "kJ": Decimal(10**3),
-        "Wh": Decimal(3600),
-        "kWh": Decimal(3_600_000),
-    },
+    "joules": {"J": 1, "mJ": "1e-3", "kJ": 1000, "Wh": 3600, "kWh": 3_600_000},
     "per second": {
-        "1/s": Decimal(1),
+        "1/s": 1,
         "1/min": _EXACT.divide(Decimal(1), Decimal(60)),
         "1/h": _EXACT.divide(Decimal(1), Decimal(3600)),
     },
-    "count": {
-        "one": Decimal(1),
-        "thousand": Decimal(10**3),
-        "million": Decimal(10**6),
-        "billion": Decimal(10**9),
-    },
+    "count": {"one": 1, "thousand": 10**3, "million": 10**6, "billion": 10**9},
+}
+UNITS: Mapping[str, Mapping[str, Decimal]] = {
+    dimension: {unit: Decimal(value) for unit, value in values.items()}
+    for dimension, values in _VALUES.items()
 }
 """By dimension, the value of each unit in the base unit."""
 
@@ -101,14 +76,11 @@ _LONGEST_NULL_WORD = max(map(len, _NULL_WORDS))
 class ImportedMeasurement(Frozen):
     """One measurement or failure in base units, by our columns; null if the file lacks it.
 
-    Nothing is derived: no throughput from a latency, no median from a mean, no precision from a
-    habit. Numbers whose unit the file does not make clear go into `details`, not into a column.
+    Nothing is derived, and numbers whose unit is not clear go into `details`.
     """
 
     location: str
-    """Its location in the file: a JSON pointer, or `line 12`."""
     model: Annotated[str, BeforeValidator(_text)]
-    """The model as the file names it, e.g. a hub id."""
     family: _Text = None
     task: _Text = None
     modality: _Text = None
@@ -128,9 +100,7 @@ class ImportedMeasurement(Frozen):
 
     status: Status
     reason: _Text = None
-    """Reason of a failure, shortened to a few lines."""
     simulated: bool = False
-    """True if the file or the entry carries a mark that no device made the numbers."""
     marks: tuple[str, ...] = ()
     """Those marks with their locations, e.g. `/is_simulation: true`."""
 
@@ -201,18 +171,14 @@ def is_null(value: object) -> bool:
 @lru_cache
 def dimension_of(column: str) -> str:
     """The dimension of one of our columns, from the end of its name."""
-    endings = {"_s": "seconds", "_ns": "nanoseconds", "_bytes": "bytes", "_joules": "joules"}
-    for ending, dimension in endings.items():
-        if column.endswith(ending):
-            return dimension
-    return "per second" if column.endswith("throughput") else "count"
+    if column.endswith("throughput"):
+        return "per second"
+    endings = {"s": "seconds", "ns": "nanoseconds", "bytes": "bytes", "joules": "joules"}
+    return endings.get(column.rpartition("_")[2], "count")
 
 
 def quantity(value: object, unit: str | None, dimension: str) -> int | float | None:
-    """Convert a value to its dimension's base unit (the default unit); None for a null.
-
-    The result is an integer where it is one; bytes and nanoseconds are rounded.
-    """
+    """Convert a value to the base unit, rounded for bytes and nanoseconds; None for a null."""
     if is_null(value):
         return None
     units = UNITS[dimension]

@@ -13,8 +13,6 @@ from runner.contract.record.ids import digest
 
 OutcomeKind = Literal["records", "same content", "no measurement", "not recognised"]
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
-_TOO_DEEP = "it is nested too deeply"
-_NO_VALUE = "no entry has a measured value"
 
 
 @dataclass(frozen=True)
@@ -23,11 +21,8 @@ class FileOutcome:
 
     path: Path
     sha256: str = ""
-    """Hash of its content; empty if it could not be read."""
     format: str | None = None
-    """The format that recognised it."""
     source: str | None = None
-    """The project that writes this format."""
     reading: Reading = field(default_factory=Reading)
     refused: str | None = None
     """Reason why nothing in it could be read."""
@@ -36,7 +31,6 @@ class FileOutcome:
 
     @property
     def kind(self) -> OutcomeKind:
-        """The kind of result."""
         if self.refused is not None:
             return "not recognised"
         if not self.reading.measurements:
@@ -45,11 +39,10 @@ class FileOutcome:
 
     @property
     def summary(self) -> str:
-        """The result in words."""
         if self.refused is not None:
             return f"not recognised: {self.refused}"
         if not self.reading.measurements:
-            return f"holds no measurement: {self.reading.nothing or _NO_VALUE}"
+            return f"holds no measurement: {self.reading.nothing}"
         if self.same_as is not None:
             return f"same content as {self.same_as}"
         count = len(self.reading.measurements)
@@ -65,10 +58,7 @@ class FileOutcome:
 def read_files(
     files: Iterable[Path], formats: Sequence[Format], named: Collection[Path] = ()
 ) -> tuple[FileOutcome, ...]:
-    """Read each file; of those with the same records, the first has them.
-
-    Those that the user named may be links; what a folder holds may not.
-    """
+    """Read each file; the first of equal ones has the records, and named ones may be links."""
     first: dict[str, Path] = {}
     outcomes = []
     for file in files:
@@ -91,47 +81,39 @@ def read_file(path: Path, formats: Sequence[Format], *, is_named: bool = False) 
 
 def read_document(document: Document, formats: Sequence[Format]) -> FileOutcome:
     """Interpret a document in the first format whose shape it has."""
+    outcome = FileOutcome(document.path, document.sha256)
     try:
         format_ = next((format_ for format_ in formats if format_.recognises(document)), None)
         if format_ is None:
-            reason = _refusal(document, formats)
-            return FileOutcome(document.path, document.sha256, refused=reason)
-        return _read(document, format_)
-    except RecursionError:
-        return FileOutcome(document.path, document.sha256, refused=_TOO_DEEP)
-
-
-def _read(document: Document, format_: Format) -> FileOutcome:
-    outcome = FileOutcome(document.path, document.sha256, format_.name, format_.source)
-    try:
+            return replace(outcome, refused=_refusal(document, formats))
+        outcome = replace(outcome, format=format_.name, source=format_.source)
         return replace(outcome, reading=_marked(format_.read(document), document.path.name))
     except DamagedFile as damage:
         return replace(outcome, refused=str(damage))
+    except RecursionError:
+        return replace(outcome, refused="it is nested too deeply")
 
 
 def _marked(reading: Reading, name: str) -> Reading:
-    """Add the mark in the file's name to every measurement."""
     marks = marks_in_name(name)
     if not marks:
         return reading
-    return replace(
-        reading,
-        measurements=tuple(
-            measurement.model_copy(
-                update={"simulated": True, "marks": (*measurement.marks, *marks)}
-            )
-            for measurement in reading.measurements
-        ),
+    measurements = tuple(
+        measurement.model_copy(update={"simulated": True, "marks": (*measurement.marks, *marks)})
+        for measurement in reading.measurements
     )
+    return replace(reading, measurements=measurements)
 
 
 def _refusal(document: Document, formats: Sequence[Format]) -> str:
     if reason := _not_text(document):
         return reason
-    if document.json_fault and _looks_like_json(document):
+    named_json = document.path.suffix == ".json"
+    if document.json_fault and (named_json or str(document.text).lstrip().startswith(("{", "["))):
         return document.json_fault
     if len(formats) == 1:
-        return _refusal_of(formats[0], document)
+        formats[0].read(document)  # which says what is wrong
+        return f"it has not the shape of {formats[0].name}"
     if document.json_fault is None:
         return f"JSON, but of no shape that is known: {_outline(document.json)}"
     return "no format that is known; `--mapping` describes any other CSV or JSON"
@@ -147,18 +129,6 @@ def _not_text(document: Document) -> str | None:
     if document.text is None or "\0" in document.text:
         return "it is not text in UTF-8"
     return None
-
-
-def _refusal_of(only: Format, document: Document) -> str:
-    try:
-        only.read(document)
-    except DamagedFile as damage:
-        return str(damage)
-    return f"it has not the shape of {only.name}"
-
-
-def _looks_like_json(document: Document) -> bool:
-    return document.path.suffix == ".json" or (document.text or "").lstrip().startswith(("{", "["))
 
 
 def _outline(data: object) -> str:

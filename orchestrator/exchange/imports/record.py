@@ -1,13 +1,16 @@
-"""Records of imported measurements, with their origin and no proof: files and hashes of them."""
+"""Records of imports, with their origin and no proof: rows, their hashes, and files.
+
+`database compact` packs them in one file, from which one is taken out before it is changed.
+"""
 
 import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +19,105 @@ import pyarrow as pa
 from orchestrator.exchange.imports.document import writable
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.store.records.kept import runs_in, runs_metadata
+from orchestrator.store.records.compact import Compaction, same_table
+from orchestrator.store.records.kept import KEPT_SUFFIX, runs_in, runs_metadata
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from orchestrator.store.schema.sources import Origin, Run
-from orchestrator.system.files import IMPORTS_FOLDER, REMEDY, translate_os_errors
+from orchestrator.system.files import IMPORTS_FOLDER, PACKED_IMPORTS, REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
 from runner import __version__
 from runner.contract.errors import DamagedFile
 from runner.contract.files import atomic_file
-from runner.contract.reasons import Reason, reason, reason_columns
-from runner.contract.record.files import arrow_schema, write_records
+from runner.contract.reasons import reason, reason_columns
+from runner.contract.record.files import arrow_schema, drop_empty_columns, write_records
 from runner.contract.record.ids import digest
 from runner.contract.record.record import SCHEMA_VERSION
 
+LAUNCHER = "import"
+"""The launcher in records of imports."""
 _VOLATILE = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """Columns that may differ from one import of a content to the next."""
+_HARDWARE = (
+    *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
+    *("memory_total_bytes", "machine"),
+)
+_ENVIRONMENT = ("operating_system", "python_version", "libraries")
+_OWN = frozenset({"location", "simulated", "marks", "measured_at", "details", "reason"})
+_IN_ID = ("backend", "runtime", "model", "precision", "batch_size", "sequence_length", "mode")
+_ID_LENGTH = 120
+_NOT_IN_ID = re.compile(r"[^\w.+-]+")
+_ADDED = (
+    *("schema_version", "run_id", "job_id", "recorded_at", "proof", "launcher"),
+    *("orchestrator_version", "cell_id", "hardware_id", "environment_id"),
+    *("reason_code", "reason_facts"),
+)
+_WRITTEN = frozenset({*ImportedMeasurement.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
+IMPORT_SCHEMA = pa.schema(
+    field for field in (*arrow_schema(), *arrow_schema(Origin)) if field.name in _WRITTEN
+)
+"""Columns that an import can fill, and those that the store would give a default where a file lacks
+them; the store knows the others as null."""
+_JSON = json.JSONEncoder(sort_keys=True)
+_HINT = f"{REMEDY}, then import again; nothing was written"
+_DAMAGED = "the database has its records; remove it, then import its sources again"
+_ORDER = [("run_id", "ascending"), ("cell_id", "ascending")]
+
+
+def records_table(outcome: FileOutcome, recorded_at: datetime) -> pa.Table:
+    rows = list(_rows(outcome, recorded_at))
+    filled = {name for row in rows for name in row}
+    columns = [
+        pa.array([row.get(field.name) for row in rows], field.type)
+        if field.name in filled
+        else pa.nulls(len(rows), field.type)
+        for field in IMPORT_SCHEMA
+    ]
+    return pa.Table.from_arrays(columns, schema=IMPORT_SCHEMA)
+
+
+def _rows(outcome: FileOutcome, recorded_at: datetime) -> Iterator[dict[str, Any]]:
+    locations: Counter[str] = Counter()
+    shared = {
+        "source": outcome.source or "",
+        "source_format": outcome.format,
+        "source_file": writable(str(outcome.path)),
+        "source_sha256": outcome.sha256,
+        "schema_version": SCHEMA_VERSION,
+        "run_id": outcome.run_id,
+        "job_id": outcome.format,
+        "recorded_at": recorded_at,
+        "proof": "none",
+        "launcher": LAUNCHER,
+        "orchestrator_version": __version__,
+    }
+    for measurement in outcome.reading.measurements:
+        locations[measurement.location] += 1
+        text = measurement.reason
+        yield {
+            **{name: getattr(measurement, name) for name in measurement.model_fields_set - _OWN},
+            **reason_columns("reason", None if text is None else reason("imported", text=text)),
+            **shared,
+            "source_place": measurement.location,
+            "source_measured_at": measurement.measured_at,
+            "simulated": measurement.simulated,
+            "marks": measurement.marks or None,
+            "details": measurement.details or None,
+            "cell_id": _cell_id(measurement, locations[measurement.location]),
+            "hardware_id": _facts_id(measurement, _HARDWARE),
+            "environment_id": _facts_id(measurement, _ENVIRONMENT),
+        }
+
+
+def _cell_id(measurement: ImportedMeasurement, occurrence: int) -> str:
+    values = (getattr(measurement, name) for name in _IN_ID)
+    axes = "-".join(str(value) for value in values if value is not None)
+    readable = _NOT_IN_ID.sub("_", axes)[:_ID_LENGTH]
+    return f"{readable}-{digest(f'{measurement.location} ({occurrence})')[:12]}"
+
+
+def _facts_id(measurement: ImportedMeasurement, names: Sequence[str]) -> str | None:
+    facts = {name: value for name in names if (value := getattr(measurement, name))}
+    return digest(json.dumps(facts, sort_keys=True)) if facts else None
 
 
 @dataclass(frozen=True)
@@ -38,13 +125,9 @@ class RowContent:
     """The content of one row as a hash."""
 
     sha: str
-    """Hash of all its values but the volatile ones."""
     recorded_at: datetime
-    """Time of the import."""
     file: str = ""
-    """The file that it was read from."""
     length: int = 0
-    """Length of its values as text, in characters."""
 
 
 RowContents = Mapping[str, RowContent]
@@ -52,12 +135,10 @@ RowContents = Mapping[str, RowContent]
 
 
 def contents_of(table: pa.Table) -> dict[str, RowContent]:
-    """Contents of one run's rows by cell id."""
     return dict(zip(table["cell_id"].to_pylist(), _contents(table), strict=True))
 
 
 def contents_by_run(table: pa.Table) -> dict[str, dict[str, RowContent]]:
-    """Contents of several runs' rows by run id and cell id."""
     contents: dict[str, dict[str, RowContent]] = {}
     names = zip(table["run_id"].to_pylist(), table["cell_id"].to_pylist(), strict=True)
     for (run_id, cell_id), content in zip(names, _contents(table), strict=True):
@@ -67,32 +148,16 @@ def contents_by_run(table: pa.Table) -> dict[str, dict[str, RowContent]]:
 
 def same_contents(one: RowContents, other: RowContents) -> bool:
     """True if both have the same rows, whenever they were imported."""
-    return _hashes(one) == _hashes(other)
+    return one.keys() == other.keys() and all(one[cell].sha == other[cell].sha for cell in one)
 
 
 def is_less_informative(one: RowContents, other: RowContents) -> bool:
-    """True if the files have different names, and the first says no more than the second.
-
-    For duplicate files, the reading under the more informative name is kept.
-    """
-    return (
-        bool(other)
-        and not same_contents(one, other)
-        and _files(one) != _files(other)
-        and _length(one) <= _length(other)
-    )
-
-
-def _hashes(contents: RowContents) -> dict[str, str]:
-    return {cell: content.sha for cell, content in contents.items()}
-
-
-def _files(contents: RowContents) -> set[str]:
-    return {content.file for content in contents.values()}
-
-
-def _length(contents: RowContents) -> int:
-    return sum(content.length for content in contents.values())
+    """True if the first says no more than the second, under another file name: that is kept."""
+    both = (one.values(), other.values())
+    files, other_files = ({content.file for content in contents} for contents in both)
+    length, other_length = (sum(content.length for content in contents) for contents in both)
+    differ = files != other_files and not same_contents(one, other)
+    return bool(other) and differ and length <= other_length
 
 
 def _contents(table: pa.Table) -> Iterator[RowContent]:
@@ -120,128 +185,16 @@ def _texts(name: str, column: pa.ChunkedArray) -> Iterator[str | None]:
 
 
 def _text(name: str, value: object) -> str | None:
-    if value in (None, [], {}):
-        return None
-    return f"{name} {_JSON.encode(value)}"
-
-
-_JSON = json.JSONEncoder(sort_keys=True)
-
-
-_HARDWARE = (
-    *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
-    *("memory_total_bytes", "machine"),
-)
-_ENVIRONMENT = ("operating_system", "python_version", "libraries")
-_HINT = f"{REMEDY}, then import again; nothing was written"
-LAUNCHER = "import"
-"""The launcher in records of imports."""
-_OWN = frozenset({"location", "simulated", "marks", "measured_at", "details", "reason"})
-_IN_ID = ("backend", "runtime", "model", "precision", "batch_size", "sequence_length", "mode")
-_ID_LENGTH = 120
-_NOT_IN_ID = re.compile(r"[^\w.+-]+")
-_ADDED = (
-    *("schema_version", "run_id", "job_id", "recorded_at", "proof", "launcher"),
-    *("orchestrator_version", "cell_id", "hardware_id", "environment_id"),
-    *("reason_code", "reason_facts"),
-)
-_WRITTEN = frozenset({*ImportedMeasurement.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
-IMPORT_SCHEMA = pa.schema(
-    field for field in (*arrow_schema(), *arrow_schema(Origin)) if field.name in _WRITTEN
-)
-"""Columns that an import can fill, and those that the store would give a default where a file lacks
-them; the store knows the others as null."""
-
-
-def records_table(outcome: FileOutcome, recorded_at: datetime) -> pa.Table:
-    """One row for each measurement and failure of the file, with the columns of `IMPORT_SCHEMA`."""
-    rows = list(_rows(outcome, recorded_at))
-    filled = {name for row in rows for name in row}
-    columns = [
-        pa.array([row.get(field.name) for row in rows], field.type)
-        if field.name in filled
-        else pa.nulls(len(rows), field.type)
-        for field in IMPORT_SCHEMA
-    ]
-    return pa.Table.from_arrays(columns, schema=IMPORT_SCHEMA)
-
-
-def _rows(outcome: FileOutcome, recorded_at: datetime) -> Iterator[dict[str, Any]]:
-    locations: Counter[str] = Counter()
-    shared = {**_file_columns(outcome), **_import_columns(outcome, recorded_at)}
-    for measurement in outcome.reading.measurements:
-        locations[measurement.location] += 1
-        yield {
-            **{name: getattr(measurement, name) for name in measurement.model_fields_set - _OWN},
-            **reason_columns("reason", _said(measurement)),
-            **shared,
-            **_origin_columns(measurement),
-            "cell_id": _cell_id(measurement, locations[measurement.location]),
-            "hardware_id": _facts_id(measurement, _HARDWARE),
-            "environment_id": _facts_id(measurement, _ENVIRONMENT),
-        }
-
-
-def _said(measurement: ImportedMeasurement) -> Reason | None:
-    return None if measurement.reason is None else reason("imported", text=measurement.reason)
-
-
-def _import_columns(outcome: FileOutcome, recorded_at: datetime) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run_id": outcome.run_id,
-        "job_id": outcome.format,
-        "recorded_at": recorded_at,
-        "proof": "none",
-        "launcher": LAUNCHER,
-        "orchestrator_version": __version__,
-    }
-
-
-def _file_columns(outcome: FileOutcome) -> dict[str, Any]:
-    return {
-        "source": outcome.source or "",
-        "source_format": outcome.format,
-        "source_file": writable(str(outcome.path)),
-        "source_sha256": outcome.sha256,
-    }
-
-
-def _origin_columns(measurement: ImportedMeasurement) -> dict[str, Any]:
-    return {
-        "source_place": measurement.location,
-        "source_measured_at": measurement.measured_at,
-        "simulated": measurement.simulated,
-        "marks": measurement.marks or None,
-        "details": measurement.details or None,
-    }
-
-
-def _cell_id(measurement: ImportedMeasurement, occurrence: int) -> str:
-    values = (getattr(measurement, name) for name in _IN_ID)
-    axes = "-".join(str(value) for value in values if value is not None)
-    readable = _NOT_IN_ID.sub("_", axes)[:_ID_LENGTH]
-    return f"{readable}-{digest(f'{measurement.location} ({occurrence})')[:12]}"
-
-
-def _facts_id(measurement: ImportedMeasurement, facts: Sequence[str]) -> str | None:
-    known = [(name, value) for name in facts if (value := getattr(measurement, name))]
-    return _id(tuple((name, _hashable(value)) for name, value in known)) if known else None
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, dict) else value
-
-
-@lru_cache(maxsize=100)
-def _id(facts: tuple[tuple[str, Any], ...]) -> str:
-    values = {name: dict(value) if isinstance(value, tuple) else value for name, value in facts}
-    return digest(json.dumps(values, sort_keys=True))
+    return None if value in (None, [], {}) else f"{name} {_JSON.encode(value)}"
 
 
 def records_path(results: Path, run_id: str) -> Path:
-    """Path of an import's records in the results folder."""
     return results / IMPORTS_FOLDER / f"{run_id}.parquet"
+
+
+def packed_path(results: Path) -> Path:
+    """The file with the records of many imports, whether it is there or not."""
+    return results / IMPORTS_FOLDER / PACKED_IMPORTS
 
 
 def save_records(table: pa.Table, path: Path, run: Run) -> None:
@@ -261,10 +214,97 @@ def read_contents(path: Path) -> RowContents | None:
         return None
 
 
-def read_run(path: Path) -> Run | None:
-    """The run in the metadata of a file of one import; None if it is no such file."""
+def read_runs(files: Iterable[Path]) -> list[Run]:
+    """The runs that the metadata of sound files of imports and kept records describe."""
+    runs: list[Run] = []
+    for file in files:
+        if file.parent.name == IMPORTS_FOLDER or file.parent.name.endswith(KEPT_SUFFIX):
+            with suppress(DamagedFile):  # as whoever reads its records says
+                runs += runs_in(file)
+    return runs
+
+
+def packed_contents(results: Path) -> Mapping[str, RowContents]:
+    packed = packed_path(results)
+    return contents_by_run(_read_packed(packed)) if packed.is_file() else {}
+
+
+def packed_runs(path: Path) -> list[Run]:
+    """The runs whose records a packed file holds; none if it is no such file."""
+    if path.name != PACKED_IMPORTS or path.parent.name != IMPORTS_FOLDER or not path.is_file():
+        return []
     try:
-        runs = runs_in(path)
-    except DamagedFile:
+        return runs_in(path)
+    except DamagedFile as error:
+        raise DamagedFile(str(error), hint=_DAMAGED) from error
+
+
+def pack(results: Path, *, dry_run: bool = False) -> Compaction | None:
+    """Pack all imports together, and read the file back before the single ones go."""
+    packed = packed_path(results)
+    paths = sorted(path for path in packed.parent.glob("[!.]*.parquet") if path.is_file())
+    described = {path: read_runs([path]) for path in paths if path != packed}
+    single = {
+        path: runs[0]
+        for path, runs in described.items()
+        if [run.run_id for run in runs] == [path.stem]
+    }
+    if not single:
         return None
-    return runs[0] if [run.run_id for run in runs] == [path.stem] else None
+    files = [*single, *([packed] if packed.exists() else [])]
+    before = sum(path.stat().st_size for path in files)
+    if dry_run:
+        return Compaction(len(single), before, None)
+    fresh = {run.run_id for run in single.values()}
+    older = [run for run in packed_runs(packed) if run.run_id not in fresh]
+    tables = [read_table(path) for path in single]
+    _write_packed(packed, [*_tables(packed, older), *tables], [*older, *single.values()])
+    with translate_os_errors(packed, hint=REMEDY):
+        for path in single:
+            path.unlink()
+    return Compaction(len(single), before, packed.stat().st_size)
+
+
+def take_out(results: Path, run_id: str) -> Path | None:
+    """Give an import that is packed a file of its own again; None if it is not packed."""
+    packed = packed_path(results)
+    runs = {run.run_id: run for run in packed_runs(packed)}
+    if run_id not in runs:
+        return None
+    path = records_path(results, run_id)
+    if not path.exists():  # else it is newer than what is packed
+        (table,) = _tables(packed, [runs[run_id]])
+        save_records(table, path, runs[run_id])
+    if rest := [run for run in runs.values() if run.run_id != run_id]:
+        _write_packed(packed, _tables(packed, rest), rest)
+    else:
+        with translate_os_errors(packed, hint=REMEDY):
+            packed.unlink()
+    return path
+
+
+def _tables(packed: Path, runs: Sequence[Run]) -> list[pa.Table]:
+    if not runs:
+        return []
+    table = _read_packed(packed)
+    names = pa.array([run.run_id for run in runs])
+    return [table.filter(pa.compute.is_in(table["run_id"], value_set=names))]
+
+
+def _read_packed(packed: Path) -> pa.Table:
+    try:
+        return read_table(packed)
+    except UNREADABLE as error:
+        reason = str(error).splitlines()[0]
+        raise DamagedFile(f"{packed}: cannot be read: {reason}", hint=_DAMAGED) from error
+
+
+def _write_packed(packed: Path, tables: Sequence[pa.Table], runs: Sequence[Run]) -> None:
+    joined = pa.concat_tables(tables, promote_options="default").sort_by(_ORDER)
+    rows = drop_empty_columns(joined.combine_chunks())
+    table = rows.replace_schema_metadata(runs_metadata(runs))
+    with translate_os_errors(packed, hint=REMEDY), atomic_file(packed) as file:
+        write_records(table, file)
+        file.flush()
+        if not same_table(table, read_table(Path(file.name))):
+            raise DamagedFile(f"{packed}: does not read back as it was written")

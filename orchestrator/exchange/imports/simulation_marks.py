@@ -1,8 +1,4 @@
-"""Simulation marks: values of a file that say that no device made its numbers.
-
-In doubt a mark counts: a row that is marked wrongly is missing from a view, a row that lacks its
-mark makes the view false.
-"""
+"""Values of a file that say that no device made its numbers; in doubt a mark counts."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -49,7 +45,6 @@ def marks_in(value: Any, location: str = "", without: Collection[str] = ()) -> t
 
 
 def marks_in_name(name: str) -> tuple[str, ...]:
-    """The mark in a file's name, if there is one."""
     words = _BETWEEN_WORDS.sub("_", name)
     return (f"file name: {quote(name)}",) if _claim_of(words) == "simulated" else ()
 

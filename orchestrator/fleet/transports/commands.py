@@ -35,7 +35,6 @@ _PATIENCE_S = 5.0
 
 
 def ssh_command(host: HostEntry) -> list[str]:
-    """The command that executes the host program over ssh."""
     options = {"-p": host.port, "-i": host.identity}
     given = [word for name, value in options.items() if value for word in (name, str(value))]
     if host.known_hosts:
@@ -44,7 +43,6 @@ def ssh_command(host: HostEntry) -> list[str]:
 
 
 def srun_command(host: HostEntry) -> list[str]:
-    """The command that executes the host program as a job of Slurm."""
     given = [f"--partition={host.partition}"]
     if host.node:
         given.append(f"--nodelist={host.node}")
@@ -65,12 +63,7 @@ class PipeConversation(StreamConversation):
     """A conversation with a program of this machine: ssh, srun, or the host program itself."""
 
     def __init__(self, command: Sequence[str], *, patience_s: float = _PATIENCE_S) -> None:
-        """Start the program, in a process group of its own.
-
-        Args:
-            command: its command line.
-            patience_s: seconds that it may take to end once its stdin has.
-        """
+        """Start the program in a process group of its own; it may take `patience_s` to end."""
         self._patience_s = patience_s
         self._process = subprocess.Popen(
             command,
@@ -99,7 +92,6 @@ class PipeConversation(StreamConversation):
             self._process.wait()
 
     def last_words(self) -> str:
-        """The end of what it wrote to stderr, in a line."""
         self._reader.join(_TAIL_S)
         lines = [line.strip() for line in self._tail if line.strip()]
         return "; ".join(lines[-_QUOTED_LINES:])
@@ -118,15 +110,9 @@ class CommandTransport:
         self._hosts = {host.name: host for host in hosts}
 
     def hosts(self) -> Sequence[FleetHost]:
-        """The hosts of the file."""
         return [FleetHost(host.name, self.name, host.labels) for host in self._hosts.values()]
 
     def begin(self, host: str) -> PipeConversation:
-        """Start the host program.
-
-        Raises:
-            Unavailable: this machine has no such command.
-        """
         command = _PROGRAMS[self.name](self._hosts[host])
         if shutil.which(command[0]) is None:
             packages = {"ssh": "openssh-client", "srun": "slurm-client"}

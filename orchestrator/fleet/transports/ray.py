@@ -50,13 +50,10 @@ class RayTransport:
         program: Sequence[str] = _HOST_PROGRAM,
         exclusive: bool = True,
     ) -> None:
-        """Connect to a cluster.
+        """Connect to the cluster whose head has this address.
 
-        Args:
-            address: the head's address and port.
-            token_file: the cluster's token; None for the one that Ray finds by its own rules.
-            program: the command line of the host program; `python` is the host's own.
-            exclusive: True if no other driver may use a host at the same time.
+        Without a token's file Ray finds one by its own rules. The word `python` in `program` is the
+        host's own. `exclusive`: no other driver may use a host at the same time.
         """
         if find_spec("ray") is None:
             raise Unavailable(
@@ -90,11 +87,6 @@ class RayTransport:
             ) from error
 
     def hosts(self) -> Sequence[FleetHost]:
-        """The hosts that are alive.
-
-        Raises:
-            Unavailable: two of them have one name, or the head does not answer.
-        """
         hosts = [_host(node) for node in self._nodes() if node["is_alive"]]
         names = [host.name for host in hosts]
         if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -112,21 +104,11 @@ class RayTransport:
         return [host for name, host in sorted(lost.items()) if name not in alive]
 
     def holders(self) -> Mapping[str, str]:
-        """The driver at work on each busy host, by the host's name.
-
-        Raises:
-            Unavailable: the head does not answer.
-        """
+        """The driver at work on each busy host, by the host's name."""
         holders: Mapping[str, str] = self._ask(_ANSWER_S, kind="holders")
         return holders
 
     def begin(self, host: str) -> "RayConversation":
-        """Start the host program on this host.
-
-        Raises:
-            HostBusy: another driver's order is executed there.
-            Unavailable: the host is unknown or dead, or cannot start it.
-        """
         key = secrets.token_hex(8)
         question = {"key": key, "host": host, "program": self._program, "driver": self._holder}
         try:
@@ -162,7 +144,6 @@ class RayTransport:
         return nodes
 
     def _ask(self, limit_s: float, **question: object) -> Any:
-        """The answer to a question."""
         with self._open(**question) as connection, connection.makefile("rb") as stream:
             return _answer(connection, stream, limit_s)
 
@@ -240,11 +221,7 @@ def _require_listener(address: str) -> None:
 
 
 def require_token(path: Path) -> Path:
-    """The token's file, if it holds one that nobody else can read.
-
-    Raises:
-        Unavailable: there is none, it is too short, or others can read it.
-    """
+    """The token's file, if it holds one that nobody else can read."""
     hint = "copy the token's file of the head's machine"
     try:
         text, mode = path.read_text("utf-8").strip(), path.stat().st_mode

@@ -63,7 +63,6 @@ class Relay:
         self._stderr.start()
 
     def driver(self) -> str:
-        """The driver whose order is executed."""
         return self._driver
 
     def send(self, data: bytes) -> None:
@@ -74,12 +73,10 @@ class Relay:
             self._process.stdin.flush()
 
     def receive(self) -> bytes:
-        """The bytes that the program writes next; none at its end."""
         assert self._process.stdout is not None
         return os.read(self._process.stdout.fileno(), _PIECE_BYTES)
 
     def last_words(self) -> str:
-        """The end of what the program wrote to stderr, in a line."""
         self._stderr.join(_PATIENCE_S)
         return "; ".join(filter(None, map(str.strip, self._last_lines)))
 
@@ -107,7 +104,6 @@ class RayDriver:
 
     def __init__(self) -> None:
         self._actors: dict[str, Any] = {}
-        """The relay of each conversation, by the conversation's id."""
 
     def serve(self, control: socket.socket) -> None:
         """Answer questions, each in a thread of its own, until there are no more; end the rest."""
@@ -144,7 +140,6 @@ class RayDriver:
                 self._converse(question["key"], connection, stream)
 
     def connect(self, address: str) -> None:
-        """Become a driver of the cluster."""
         ray.init(
             address=address,
             namespace=_NAMESPACE,
@@ -160,7 +155,6 @@ class RayDriver:
         return [_facts(node) for node in named or nodes]
 
     def holders(self) -> Mapping[str, str]:
-        """The driver at work on each busy host, by the host's name."""
         actors = ray.util.list_named_actors(all_namespaces=True)
         names = [actor["name"] for actor in actors if actor["namespace"] == _NAMESPACE]
         holders = {}
@@ -207,7 +201,6 @@ class RayDriver:
         self._actors[key] = actor
 
     def last_words(self, key: str) -> str:
-        """The end of what the host program of a conversation wrote to stderr."""
         actor = self._actors.get(key)
         if actor is None:
             return ""

@@ -1,6 +1,6 @@
 """Prepared graphs: exported once per model, content and number format, kept for all runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -9,22 +9,22 @@ from typing import NamedTuple
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts.adoption import (
+from orchestrator.running.artifacts.cache import (
+    ArtifactCache,
     reason_in,
-    refusals_left,
     shapes_left,
     take_graph,
+    versions_of,
 )
-from orchestrator.running.artifacts.cache import ArtifactCache, versions_of
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
-from orchestrator.running.launch.deadline import OWN_SHAPES
+from orchestrator.running.execute_job import Availability, LaunchContext
+from orchestrator.running.launch_limits import OWN_SHAPES
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
+    FAILED_SUFFIX,
     GraphKind,
     NumberFormat,
     fixed_shape,
@@ -52,12 +52,10 @@ class GraphVariant(NamedTuple):
 
 
 def executes_graph(cell: Cell) -> bool:
-    """True if the cell executes a prepared graph."""
     return cell.runtime in GRAPH_RUNTIMES
 
 
 def graph_variant(cell: Cell) -> GraphVariant:
-    """The variant that the cell executes."""
     return GraphVariant(cell.model, graph_kind(cell), number_format(cell))
 
 
@@ -83,7 +81,6 @@ def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> s
 
 
 def has_graph(folder: Path, cell: Cell) -> bool:
-    """True if the folder holds a graph for the cell, and a whole one."""
     try:
         graph_in(folder, cell)
     except Unsupported:
@@ -92,7 +89,6 @@ def has_graph(folder: Path, cell: Cell) -> bool:
 
 
 def is_graph(folder: Path) -> bool:
-    """True if the folder itself is a graph, and a whole one."""
     try:
         read_graph(folder)
     except Unsupported:
@@ -110,22 +106,13 @@ class Graphs:
         availability: Availability,
         recorded: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """The graphs beside the runs.
-
-        Args:
-            results: the folder of all runs.
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-            recorded: graphs of an earlier version that jobs execute where they are still there, by
-                cell id; others execute those of today.
-        """
+        """`recorded` are an earlier version's, by cell id, to be executed where they still are."""
         self._cache = ArtifactCache(results / GRAPHS_FOLDER, context, availability)
         self._recorded = recorded
         self._in_images = context.launcher.needs_images
         self._tried: set[str] = set()
         self._gone: set[str] = set()
         self._cut_short: dict[str, Reason] = {}
-        self._versions: Versions | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
         """The job with its graph named, and the folder of all graphs.
@@ -134,29 +121,29 @@ class Graphs:
         where sizes had to be fixed, those that are missing are exported. What cannot be exported
         is tried once in a run. The exporter's reason then lies in its place, where sessions read
         it, until a later run tries again.
-
-        Raises:
-            Unavailable: the export was cut short, which says nothing about the model.
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         if not executes_graph(job.cells[0]):
             return job, None
         job, folder = self._named(job), self._cache.open()
-        missing = self._missing(job)
+        shapes = {f"{job.graph}/{fixed_shape(cell)}": cell for cell in job.cells}
+        present = folder / str(job.graph)
+        missing = {
+            name: cell
+            for name, cell in shapes.items()
+            if name not in self._tried and not has_graph(present, cell)
+        }
         if missing:
             self._export(job, missing)
-        for cell in job.cells:
-            if cause := self._cut_short.get(_name(job, cell)):
+        for name in shapes:
+            if cause := self._cut_short.get(name):
                 raise Unavailable(reason("graph_cut_short", cause=cause))
         return job, folder
 
     def _named(self, job: Job) -> Job:
         if recorded := self._earlier(job):
             return job.model_copy(update={"graph": recorded})
-        if self._versions is None:
-            self._versions = versions_of(GRAPHS, in_images=self._in_images)
-        name = graph_name(job.model, job.cells[0], job.weights_seed, self._versions)
+        versions = versions_of(GRAPHS, in_images=self._in_images)
+        name = graph_name(job.model, job.cells[0], job.weights_seed, versions)
         return job.model_copy(update={"graph": name})
 
     def _earlier(self, job: Job) -> str | None:
@@ -172,67 +159,48 @@ class Graphs:
             self._cache.note(f"the graph {name} is gone: today's is executed in its place")
         return None
 
-    def _missing(self, job: Job) -> list[Cell]:
-        """One cell for each shape that is neither there nor tried."""
-        shapes = {_name(job, cell): cell for cell in job.cells}
-        return [
-            cell
-            for name, cell in shapes.items()
-            if name not in self._tried and not self._has(job, cell)
-        ]
-
-    def _has(self, job: Job, cell: Cell) -> bool:
-        """False for a damaged graph too, which is exported anew."""
-        return has_graph(self._cache.path / str(job.graph), cell)
-
-    def _export(self, job: Job, missing: Sequence[Cell]) -> None:
+    def _export(self, job: Job, missing: Mapping[str, Cell]) -> None:
+        """Export these graphs, by their names; keep and note the reasons of those that fail."""
         first = job.cells[0]
         subject = f"{job.model.name} ({graph_kind(first)}, {number_format(first)})"
         self._cache.note(f"exporting the graph of {subject}")
-        names = {_name(job, cell): cell for cell in missing}
-        for name in (f"{job.graph}/{DYNAMIC}", *names):
+        of_all = f"{job.graph}/{DYNAMIC}"
+        for name in (of_all, *missing):
             self._cache.forget_failure(name)
-        export, present = _export_job(job, missing), self._cache.path
-        ended = self._cache.launch(export, partial(self._take, export), present)
-        self._tried |= names.keys()
-        failed = [name for name, cell in names.items() if not self._has(job, cell)]
-        reasons = {name: self._failure(job, name) for name in failed}
+        export, graphs = _export_job(job, missing.values()), self._cache.path
+        ended = self._cache.launch(export, partial(self._take, export), graphs)
+        self._tried |= missing.keys()
+        reasons = {
+            name: self._cache.failure(name) or self._cache.failure(of_all)
+            for name, cell in missing.items()
+            if not has_graph(graphs / str(job.graph), cell)
+        }
         cut_short = {name: ended for name, explanation in reasons.items() if explanation is None}
         if cut_short:
             self._cut_short |= cut_short
-            self._cache.note(
-                f"no graph of {subject}, so its cells are unavailable: {reason_text(ended)}"
-            )
+            line = f"no graph of {subject}, so its cells are unavailable: {reason_text(ended)}"
+            self._cache.note(line, ended)
         for explanation in dict.fromkeys(filter(None, reasons.values())):
             lines = "; ".join(reason_text(explanation).splitlines())
             self._cache.note(f"no graph of {subject}, so its cells are unsupported: {lines}")
 
     def _take(self, job: Job, out: Path) -> None:
-        """Move what the job exported into its place, and keep its reasons where it did not."""
         folder, left = self._cache.path / str(job.graph), out / str(job.graph)
         folder.mkdir(exist_ok=True)
-        for shape, draft in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
+        most = len(job.cells) + OWN_SHAPES
+        for shape, draft in shapes_left(left, most).items():
             if is_graph(folder / shape):
                 continue
             try:
                 take_graph(draft, folder / shape, job.cells[0])
             except Unsupported as refusal:
                 self._cache.keep_failure(f"{job.graph}/{shape}", refusal.reason)
-        for shape, file in refusals_left(left, len(job.cells) + OWN_SHAPES).items():
+        for shape, file in shapes_left(left, most, FAILED_SUFFIX).items():
             if refused := reason_in(file):
                 self._cache.keep_failure(f"{job.graph}/{shape}", refused)
 
-    def _failure(self, job: Job, name: str) -> Reason | None:
-        """The exporter's reason against this shape, or all; None if it never got that far."""
-        return self._cache.failure(name) or self._cache.failure(f"{job.graph}/{DYNAMIC}")
 
-
-def _name(job: Job, cell: Cell) -> str:
-    """The folder of the graph of the cell's own shape, among all graphs."""
-    return f"{job.graph}/{fixed_shape(cell)}"
-
-
-def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
+def _export_job(job: Job, missing: Iterable[Cell]) -> Job:
     first = job.cells[0]
     longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
     return job.model_copy(

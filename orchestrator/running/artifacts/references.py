@@ -1,20 +1,22 @@
 """Fp32 references of outputs: computed once per model and seed, kept for all runs."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import get_args
 
 from orchestrator.planning.memory import shortage
-from orchestrator.running.artifacts.adoption import (
+from orchestrator.running.artifacts.cache import (
+    ARTIFACT_BACKEND,
+    ArtifactCache,
     is_reference,
     reason_in,
     reference_names,
     take_file,
+    versions_of,
 )
-from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache, versions_of
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
-from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of
+from runner.contract.artifact_keys import REFERENCES, reference_key, tells_of
 from runner.contract.cell import Cell, Precision
 from runner.contract.graph import FAILED_SUFFIX, reference_kind
 from runner.contract.job import Job
@@ -34,20 +36,13 @@ class References:
     def __init__(
         self, context: LaunchContext, availability: Availability, memory_bytes: int | None = None
     ) -> None:
-        """The references beside the run.
-
-        Args:
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-            memory_bytes: host memory that a job may use without limits; None if nobody knows.
-        """
+        """`memory_bytes`: host memory that a job may use without limits; None if nobody knows."""
         path = context.folder.path.parent / REFERENCES_FOLDER
         self._cache = ArtifactCache(path, context, availability)
         self._planned = context.folder.cells
         self._in_images = context.launcher.needs_images
         self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
-        self._versions: Versions | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
         """The job with its reference named, and the folder of all references.
@@ -58,30 +53,18 @@ class References:
         """
         if job.purpose not in {"measure", "verify"} or not is_verified(job.cells[0]):
             return job, None
-        job, path = self._named(job), self._cache.open()
-        key = str(job.reference)
-        if key not in self._tried and not self._tells(key, job.cells[0].precision):
-            self._compute(job, key)
-        self._tried.add(key)
+        first, path = job.cells[0], self._cache.open()
+        versions = versions_of(REFERENCES, in_images=self._in_images)
+        key = reference_key(job.model, reference_kind(first), job.weights_seed, versions)
+        job = job.model_copy(update={"reference": key})
+        if key not in self._tried:
+            names = reference_names(self._file(key))
+            if names is None or not tells_of(names, first.precision):
+                self._compute(job, key, names or ())
+            self._tried.add(key)  # not where the engine went away
         return job, path
 
-    def _named(self, job: Job) -> Job:
-        if self._versions is None:
-            self._versions = versions_of(REFERENCES, in_images=self._in_images)
-        kind = reference_kind(job.cells[0])
-        key = reference_key(job.model, kind, job.weights_seed, self._versions)
-        return job.model_copy(update={"reference": key})
-
-    def _has(self, key: str) -> bool:
-        """True if it is there and whole: what is damaged is computed anew."""
-        return is_reference(self._file(key))
-
-    def _tells(self, key: str, precision: Precision) -> bool:
-        """True if it is whole, and tells how much this precision's own rounding differs."""
-        names = reference_names(self._file(key))
-        return names is not None and tells_of(names, precision)
-
-    def _honest(self, job: Job, key: str) -> tuple[Precision, ...]:
+    def _honest(self, job: Job, names: Collection[str]) -> tuple[Precision, ...]:
         """The precisions that the plan compares with it, and those that it told of before."""
         content = reference_kind(job.cells[0])
         planned = {
@@ -89,31 +72,31 @@ class References:
             for cell in (*self._planned, *job.cells)
             if cell.model == job.model.name and reference_kind(cell) == content
         }
-        names = reference_names(self._file(key)) or ()
         earlier = (one for one in get_args(Precision) if tells_of(names, one))
         return tuple(sorted({*planned, *earlier} - {"fp32"}))
 
     def _file(self, key: str) -> Path:
         return self._cache.path / f"{key}.npz"
 
-    def _compute(self, job: Job, key: str) -> None:
+    def _compute(self, job: Job, key: str, names: Collection[str]) -> None:
+        """Compute a reference that tells too little, as it has these names alone, or is none."""
         self._cache.forget_failure(key)
-        computation = _reference_job(job).model_copy(update={"honest": self._honest(job, key)})
-        explanation = self._predicted(computation) or self._launch(computation, key)
-        if not self._has(key):
-            self._cache.keep_failure(key, explanation)
-            subject = f"no reference of {_describe(job)}, so its outputs are not verified"
-            self._cache.note(f"{subject}: {reason_text(explanation)}")
-
-    def _predicted(self, computation: Job) -> Reason | None:
-        """The reason not to try, if any: a model that fits in int8 may not in fp32."""
+        computation = _reference_job(job).model_copy(update={"honest": self._honest(job, names)})
         cell, limits = computation.cells[0], computation.limits
-        lack = shortage(cell, computation.model, limits, self._memory_bytes)
-        return lack and reason("predicted_in_fp32", cause=lack)
+        subject = f"{job.model.name} ({reference_kind(job.cells[0])})"
+        if lack := shortage(cell, computation.model, limits, self._memory_bytes):
+            explanation = reason(
+                "predicted_in_fp32", cause=lack
+            )  # int8 may fit where fp32 does not
+        else:
+            self._cache.note(f"computing the fp32 reference of {subject}")
+            explanation = self._launch(computation, key)
+        if not is_reference(self._file(key)):
+            self._cache.keep_failure(key, explanation)
+            lead = f"no reference of {subject}, so its outputs are not verified"
+            self._cache.note(f"{lead}: {reason_text(explanation)}", explanation)
 
     def _launch(self, computation: Job, key: str) -> Reason:
-        self._cache.note(f"computing the fp32 reference of {_describe(computation)}")
-
         def take(out: Path) -> Reason | None:
             file = self._file(key).name
             if is_reference(out / file):
@@ -121,10 +104,6 @@ class References:
             return reason_in(out / f"{key}{FAILED_SUFFIX}")
 
         return self._cache.launch(computation, take)
-
-
-def _describe(job: Job) -> str:
-    return f"{job.model.name} ({reference_kind(job.cells[0])})"
 
 
 def _reference_job(job: Job) -> Job:

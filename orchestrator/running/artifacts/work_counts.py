@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, ArtifactCache
-from orchestrator.running.availability import Availability
-from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.text import escape_control_line
@@ -53,13 +52,6 @@ class WorkCounts:
     """The counts of one results folder, made as they are asked for."""
 
     def __init__(self, results: Path, context: LaunchContext, availability: Availability) -> None:
-        """The counts beside the runs.
-
-        Args:
-            results: the folder of all runs.
-            context: everything that launches need.
-            availability: makes sure that they are possible.
-        """
         self._results = results
         self._cache = ArtifactCache(results / COUNTS_FOLDER, context, availability)
         self._folder = context.folder
@@ -69,10 +61,6 @@ class WorkCounts:
         """The job with the counts of its model, where it measures one that the catalogue lacks.
 
         A model that cannot be counted is tried once in a run, and measured without.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
         """
         first = job.cells[0]
         timed = job.purpose in {"measure", "time"} and first.mode != "startup"
@@ -82,24 +70,15 @@ class WorkCounts:
         may_count = job.purpose == "measure"  # then the run holds the device of such jobs
         if counted is None and may_count and job.model.name not in self._tried:
             self._tried.add(job.model.name)
-            counted = self._counted_now(job.model)
+            outcome = self.count(job.model)
+            counted = None if isinstance(outcome, Reason) else outcome
+            if explanation := outcome if isinstance(outcome, Reason) else outcome.reason:
+                text = reason_text(explanation)
+                self._cache.note(f"{job.model.name}: not all of its work could be counted: {text}")
         return job.model_copy(update={"counted": counted.polynomials or None}) if counted else job
 
-    def _counted_now(self, model: ModelSpec) -> CountedWork | None:
-        counted = self.count(model)
-        explanation = counted if isinstance(counted, Reason) else counted.reason
-        if explanation:
-            text = reason_text(explanation)
-            self._cache.note(f"{model.name}: not all of its work could be counted: {text}")
-        return None if isinstance(counted, Reason) else counted
-
     def count(self, model: ModelSpec) -> CountedWork | Reason:
-        """Launch a job that counts the model, and keep what it found; or the reason for nothing.
-
-        Raises:
-            EngineUnavailable: the engine went away.
-            StoreError: the results folder cannot be written.
-        """
+        """Launch a job that counts the model, and keep what it found; or the reason for nothing."""
         architecture = without_weights(model)
         self._cache.open()
         self._cache.note(f"counting the work of {model.name}")
@@ -111,7 +90,8 @@ class WorkCounts:
             except OSError:
                 return None  # the end of the launch tells why
             except DamagedFile as damaged:
-                return _refusal(damaged)
+                hint = f"; {damaged.hint}" if damaged.hint else ""
+                return reason("said", text=escape_control_line(f"{damaged}{hint}"))
             return None
 
         explanation = self._cache.launch(self._job(architecture), take)
@@ -140,9 +120,3 @@ class WorkCounts:
 
 def _file(results: Path, architecture: ModelSpec) -> Path:
     return results / COUNTS_FOLDER / f"{counts_key(architecture)}.json"
-
-
-def _refusal(damaged: DamagedFile) -> Reason:
-    """The fault of what a job left, in one line that steers no terminal."""
-    remedy = f"; {damaged.hint}" if damaged.hint else ""
-    return reason("said", text=escape_control_line(f"{damaged}{remedy}"))

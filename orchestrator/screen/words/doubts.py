@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from orchestrator.screen.words.reasons import behind
-from orchestrator.screen.words.templates import fill, formatted
+from orchestrator.screen.words.reasons import behind, fill, formatted
 from runner.contract.reasons import Reason
-from runner.contract.record.doubts import Doubt, DoubtCode, RemedyCode
+from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode
 
 _CLOCK = "let the machine cool down and stop what else runs"
 _CALIBRATE = "calibrate this host by `orchestrator doctor --calibrate`"

@@ -1,130 +1,190 @@
-"""Words of reasons and of errors, with what helps against them."""
+"""Words of reasons and of errors, with what helps against them.
 
-from collections.abc import Iterator, Mapping
+They are templates: `{size:gb}` formats a fact, `{cause:reason}` is the words of a reason that is a
+fact itself, and `[of {size}|without any]` becomes its other end where a fact is missing. Brackets
+without a place are text, as in `accelmatrix[fleet]`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from orchestrator.screen.words.lacks import OF_LACKS
-from orchestrator.screen.words.refusals import OF_REFUSALS
-from orchestrator.screen.words.remedies import (
-    ENGINE,
-    ENTRY,
-    LARGER_REFERENCE,
-    NOT_FINITE,
-    OF_STATUS,
-    SMALLER_PAGE,
-    VERIFY,
-)
-from orchestrator.screen.words.templates import ReasonWords, Special, fill
-from runner.contract.errors import BenchError, reason_of
-from runner.contract.reasons import Reason, ReasonCode
+from orchestrator.screen.words.refusals import OF_FAILURES, OF_REFUSALS
+from orchestrator.system.text import format_duration, format_size, plural
+from runner.contract.errors import BenchError, how_to_install, reason_of
+from runner.contract.reasons import Facts, Reason, ReasonCode
+from runner.contract.record.verdict import percent
 
-OF_FAILURES: Mapping[ReasonCode, ReasonWords] = {
-    "at_shape": ReasonWords("at {shape}, {cause:reason}"),
-    "by_catalogue": ReasonWords("{cause:reason}, by the catalogue: {honest:reason}"),
-    "caused_by": ReasonWords("{cause:reason}, caused by {root:reason}"),
-    "clocks_disagree": ReasonWords(
-        "processes disagree about the time here, so starts cannot be timed",
-        "Measure starts on a machine with one clock.",
-    ),
-    "cold_start_died": ReasonWords(
-        "a cold start [died by {signal}|ended with exit status {exit_status}]; its last words on"
-        " stderr: [{words}|nothing]",
-        "Measure what is missing: `orchestrator run --resume last`. Its last words tell what it"
-        " lacked.",
-    ),
-    "engine_lost": ReasonWords("the container engine went away in phase {phase}", ENGINE),
-    "folder_unreadable": ReasonWords("has a folder that nobody may look into"),
-    "folders_too_deep": ReasonWords("nests folders deeper than {most}"),
-    "gradients_zero": ReasonWords(
-        "the gradients of {weights} were 0 in {steps:plural step}",
-        "Train in fp32. If they are 0 there too, try another version of the runtime: nothing "
-        "trains these layers.",
-    ),
-    "imported": ReasonWords(
-        "{text}", "Others met this: measure it here with `orchestrator bench`."
-    ),
-    "job_limit": ReasonWords(
-        "the job's own limit, which follows from the cell timeout, was over in phase {phase}"
-    ),
-    "job_refused": ReasonWords(
-        "the runner refused the job: {words}",
-        "The image or the environment is of another version: `orchestrator images build`.",
-    ),
-    "loss_not_finite": ReasonWords("the loss of step {step} is {loss}", NOT_FINITE),
-    "maybe_rounding": ReasonWords(
-        "the outputs differ from the fp32 reference by {difference:.2g} ({output}): rounding to "
-        "{precision} may do that here, and so may a fault"
-    ),
-    "no_optimizer_step": ReasonWords("the optimizer took no step"),
-    "no_reference": ReasonWords("no reference: {cause:reason}", LARGER_REFERENCE),
-    "no_reference_given": ReasonWords("no reference: the launcher gave none", VERIFY),
-    "not_compared": ReasonWords("not compared: {cause:reason}"),
-    "not_done": ReasonWords("not done after {limit_s:g} s, in phase {phase}"),
-    "not_finite": ReasonWords(
-        "the outputs hold NaN or infinity, so the arithmetic cannot be trusted", NOT_FINITE
-    ),
-    "not_verified": ReasonWords("not verified: --no-verify", VERIFY),
-    "nothing_left": ReasonWords("the runner ended well but left nothing that can be read"),
-    "output_limit": ReasonWords(
-        "ended in phase {phase}, since its output {cause:reason}",
-        "If the job really writes so much, raise `limits.output`.",
-    ),
-    "output_too_large": ReasonWords("is larger than {most_bytes:size}"),
-    "outputs_differ": ReasonWords(
-        "the outputs differ from the fp32 reference by {difference:.2g} ({output}), {precision} "
-        "is allowed {allowed:.2g}"
-    ),
-    "outputs_differ_at_worst": ReasonWords(
-        "the outputs differ from the fp32 reference by {difference:.2g} at the worst position "
-        "({output}), {precision} is allowed {allowed:.2g}"
-    ),
-    "outputs_differ_in_mean": ReasonWords(
-        "the outputs differ from the fp32 reference by {difference:.2g} in the mean of positions "
-        "({output}), {precision} is allowed {allowed:.2g}"
-    ),
-    "outputs_not_finite": ReasonWords("its outputs hold NaN or infinity", NOT_FINITE),
-    "page_browser_ended": ReasonWords(
-        "the page ended: {action}: the browser has ended", SMALLER_PAGE
-    ),
-    "page_ended": ReasonWords("the page ended: {words}", SMALLER_PAGE),
-    "page_silent": ReasonWords("{action}: the page did not answer within {seconds:g} s"),
-    "raised": ReasonWords("{kind}[: {text}]"),
-    "record_damaged": ReasonWords("its record was damaged and lies in {file}"),
-    "reference_not_computed": ReasonWords(
-        "no reference: not computed", "Measure it again: it is computed anew."
-    ),
-    "runner_died": ReasonWords(
-        "the runner [died by {signal}|ended with exit status {exit_status}] in phase {phase}[, "
-        "saying: {words}]"
-    ),
-    "said": ReasonWords("{text}"),
-    "shapes_differ": ReasonWords(
-        "names or shapes differ: outputs {outputs}, reference {reference}", ENTRY
-    ),
-    "step_differs": ReasonWords(
-        "in one training step the {where} differs from the fp32 reference by {difference:.2g}, "
-        "{precision} is allowed {allowed:.2g}"
-    ),
-    "tokens_missing": ReasonWords("generated {generated} of {requested} tokens"),
-    "tokens_shape": ReasonWords(
-        "generated tokens of shape {shape} for {samples} samples of {requested} tokens"
-    ),
-    "too_many_files": ReasonWords("has more than {most:,} files"),
-    "too_many_parameters": ReasonWords(
-        "{model} has more than {most:,} parameters, too many for {precision}"
-    ),
-    "unlikely_tokens": ReasonWords(
-        "{wrong} of {tokens} generated tokens are not the likeliest by its own logits"
-    ),
-    "weights_unchanged": ReasonWords(
-        "{weights} did not change in {steps:plural step}",
-        "Train in fp32, or with training_precision mixed.",
-    ),
+MEASURE_HERE = "Others met this: measure it here with `orchestrator bench`."
+"""The remedy of whatever imported files say."""
+OF_STATUS: Mapping[str, str] = {
+    "unsupported": "docs/supported.md lists what this release can measure.",
+    "unavailable": "`orchestrator doctor` shows what the backend lacks here.",
+    "out_of_memory": "Take a smaller batch, fewer tokens or a lower precision, or allow more"
+    " memory: `--set limits.memory=…`.",
+    "timeout": "Allow more time: `--set limits.cell_timeout=…`; or take a smaller batch or fewer"
+    " tokens.",
+    "lost": "Measure what is missing: `orchestrator run --resume last`. If it dies again, its log"
+    " in the run's `logs/` tells why.",
+    "failed": "Read the trace beside its record, which the column `log` of `orchestrator query"
+    " failures` names.",
+    "contradicted": "Make the device visible: `orchestrator doctor` shows what it lacks.",
+    "unproven": "Measure with a runtime that shows where its work is done.",
+    "partial": "The device lacks operators of the graph, or waits for the CPU: a larger batch or"
+    " another runtime may give it all the work.",
+    "wrong": "Do not quote its times. Take a higher precision or another runtime, and try again"
+    " with `orchestrator verify`.",
+    "unverified": "Its outputs are compared at a shape of their own, which failed: try that alone"
+    " with `orchestrator verify`.",
 }
+"""The remedy of a status, or of a verdict on what ended well, whose reason has none of its own."""
+_A_BROWSER = "{install_browser} installs one; or start a container engine"
+_AS_PLANNED = "plan again, or put the folder back as it was"
+_ONE_GPU = "name one by its index or UUID, such as ACCELMATRIX_DEVICE={backend}=0"
+_OPENVINO_DEVICES = (
+    "ACCELMATRIX_DEVICE names one of those, or AUTO; a GPU needs Intel's OpenCL driver and"
+    " /dev/dri, an NPU its driver and /dev/accel, both also inside the image"
+)
+_CUDA_STACK = "use the image cuda, or install the requirements of images/cuda"
+_HINTS: Mapping[ReasonCode, str] = {
+    "browser_does_not_start": _A_BROWSER,
+    "browser_driver": _A_BROWSER,
+    "browser_ended_at_once": _A_BROWSER,
+    "browser_missing": _A_BROWSER,
+    "browser_not_here": _A_BROWSER,
+    "container_refused": "`orchestrator doctor` tells what each backend needs",
+    "detector_package_missing": "install it: pip install {package}",
+    "device_refuses": "check the driver, and that this user may open the device's nodes",
+    "disk_full": "`orchestrator images prune` removes old images of AccelMatrix",
+    "docker_context_missing": "`docker context use default` selects the default one; else start"
+    " the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process` needs no engine",
+    "engine_failed": "start the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process`"
+    " needs no engine",
+    "engine_ignores": "use another engine, or `--launcher process`",
+    "engine_rootless": "call it as the user who started the engine, or use an engine of root's",
+    "engine_silent": "start it again, then `orchestrator run --resume last`",
+    "environment_produces": "rebuild the image of backend cpu, or install its extra: pip install"
+    " -e '.[cpu]'",
+    "folder_refused": _AS_PLANNED,
+    "image_of_other_machine": "use an image of several platforms, or build one here",
+    "image_unverified": "`orchestrator images build` makes one; `--image BACKEND={reference}`"
+    " measures with this one, and its records say so",
+    "int8_package_missing": "install the backend's extra: pip install -e '.[openvino]'",
+    "job_image_refused": "`orchestrator images build {backend}` makes it",
+    "mps_fallback": "unset {variable}",
+    "no_compiler": "install g++, which AccelMatrix's images hold",
+    "no_container_reaches": "run it with --launcher process",
+    "no_cuda_gpu": "check CUDA_VISIBLE_DEVICES",
+    "no_cuda_provider": "install onnxruntime-gpu in place of onnxruntime: both fill the same"
+    " folder",
+    "no_dockerfile": "install AccelMatrix anew, or name an image by `--image BACKEND=REFERENCE`",
+    "no_metal_device": "it takes an Apple GPU and macOS 14 or newer; virtual machines show none",
+    "no_python_headers": "install the package that brings them, such as python3-dev",
+    "no_such_gpu": _ONE_GPU,
+    "no_such_image": "ours carry the label {label}",
+    "no_webgpu_adapter": "ACCELMATRIX_DEVICE=webgpu=software takes its software adapter",
+    "no_webnn": "take another browser",
+    "not_one_of_gpus": "name one by its index or UUID in ACCELMATRIX_DEVICE",
+    "nvml_silent": "check the driver",
+    "onnx_web_missing": _A_BROWSER,
+    "openvino_no_device": _OPENVINO_DEVICES,
+    "openvino_no_such_device": _OPENVINO_DEVICES,
+    "other_system": "run it on a machine with {systems}",
+    "other_weights": _AS_PLANNED,
+    "page_not_isolated": "take another browser: ACCELMATRIX_BROWSER",
+    "page_port": "`ss -ltnp` names what holds it",
+    "provider_takes_no_node": "its log on stderr says what the provider lacks",
+    "qnn_library": "install what it misses, e.g. the system package libatomic1",
+    "qnn_package_missing": "install the backend's stack: {install_qnn}",
+    "runtime_package_missing": "install the backend's stack, e.g. {install_cpu}",
+    "session_without_provider": "its log on stderr says why the provider could not be made",
+    "several_such_gpus": _ONE_GPU,
+    "simulator_untimed": "on {machine} there is the simulator alone; verify shows what it computes",
+    "software_adapter_untimed": "this browser has no other; ACCELMATRIX_DEVICE=webgpu=software"
+    " times it",
+    "too_many_threads": "name no more threads than the machine and `limits.cpus` have CPUs",
+    "torch_is_rocm": _CUDA_STACK,
+    "torch_without_cuda": _CUDA_STACK,
+    "torch_without_rocm": "use the image rocm, or install the requirements of images/rocm",
+    "unreadable_to_job": "`chmod -R o+rX {root}`, or call the orchestrator as another user",
+    "weights_unloadable": "name a folder with `path`; hubs are asked only where HF_HUB_OFFLINE=0"
+    " is set",
+}
+"""The help where a command ends with a reason whose text does not say enough."""
 
 
-REASONS: Mapping[ReasonCode, ReasonWords] = {**OF_REFUSALS, **OF_LACKS, **OF_FAILURES}
-"""The words of each code."""
+class ReasonWords(NamedTuple):
+    """The words of one reason, as templates."""
+
+    text: str
+    remedy: str | None
+    """The help, a sentence; None where that depends on the status, or on the cause."""
+    hint: str | None
+    """The help where a command ends with it; None where the text says enough."""
+
+
+REASONS: Mapping[ReasonCode, ReasonWords] = {
+    code: ReasonWords(text, remedy or None, _HINTS.get(code))
+    for table in (OF_REFUSALS, OF_LACKS, OF_FAILURES)
+    for remedy, texts in table.items()
+    for code, text in texts.items()
+}
+_OPTIONAL = re.compile(r"\[([^][|]*)(?:\|([^][]*))?\]")
+PLACE = re.compile(r"\{(\w+)(!r)?(?::([^}]*))?\}")
+_GIVEN = {f"install_{extra}": how_to_install(extra) for extra in ("browser", "cpu", "qnn")}
+"""Facts about this AccelMatrix."""
+_MISSING = "?"
+
+
+def signed(share: float) -> str:
+    """A change in words: `18 % more`."""
+    return f"{percent(abs(share))} {'more' if share > 0 else 'less'}"
+
+
+_FORMATS: Mapping[str, Callable[[float], str]] = {
+    "duration": format_duration,
+    "factor": lambda factor: f"{factor:,.{0 if factor > 10 else 2}f}",
+    "gb": lambda size: f"{size / 1e9:.3g} GB",
+    "ms": lambda seconds: f"{seconds * 1000:.2g}",
+    "percent": percent,
+    "signed": signed,
+    "size": lambda size: format_size(round(size)),
+    ",": lambda number: f"{round(number):,}",
+}
+Special = Mapping[str, Callable[[str], str]]
+"""Formats of facts that are looked up in another way: each gives the words for a fact's name."""
+
+
+def fill(template: str, facts: Facts, special: Special | None = None) -> str:
+    def chosen(match: re.Match[str]) -> str:
+        places = [name for name, *_ in PLACE.findall(match[1])]
+        if not places:
+            return match[0]
+        return match[1] if all(name in facts for name in places) else match[2] or ""
+
+    def fact(match: re.Match[str]) -> str:
+        name, quoted, format_ = match.groups()
+        if special and format_ in special:
+            return special[format_](name)
+        text = facts.get(name, _GIVEN.get(name, _MISSING))
+        return repr(text) if quoted else formatted(text, format_ or "")
+
+    return PLACE.sub(fact, _OPTIONAL.sub(chosen, template))
+
+
+def formatted(text: str, format_: str) -> str:
+    """The fact as its format says; as it is, if another version wrote no number there."""
+    try:
+        if format_.startswith("plural "):
+            count = round(float(text))
+            return f"{count:,} {plural(count, format_.removeprefix('plural '))}"
+        if format_ in _FORMATS:
+            return _FORMATS[format_](float(text))
+        return format(float(text), format_) if format_ else text
+    except (ValueError, OverflowError):
+        return text
 
 
 def reason_text(reason: Reason) -> str:
@@ -154,12 +214,7 @@ def _numbered(reason: Reason, name: str) -> Iterator[Reason]:
 
 
 def remedy_text(status: str, reason: Reason | None) -> str | None:
-    """The remedy of a verdict, a sentence; None if nothing is to be done.
-
-    Args:
-        status: a status, or a verdict on what ended well.
-        reason: the reason of the status, or of what is known about `correct`.
-    """
+    """The remedy of a status or of a verdict on what ended well; None if nothing is to be done."""
     if status not in OF_STATUS:
         return None
     return (reason and _own_remedy(reason)) or OF_STATUS[status]

@@ -5,11 +5,10 @@ from typing import Any
 from analysis.compatibility.verdicts import verdict_of
 from analysis.results.source import OWN_SOURCES
 from orchestrator.screen.words.doubts import doubt_text
-from orchestrator.screen.words.reasons import reason_text, remedy_text
-from orchestrator.screen.words.remedies import MEASURE_HERE
+from orchestrator.screen.words.reasons import MEASURE_HERE, reason_text, remedy_text
 from runner.contract.reasons import Reason, reason_from
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.record import Row
+from runner.contract.record.verdict import Doubt
 
 
 def record_words(row: Row) -> dict[str, Any]:

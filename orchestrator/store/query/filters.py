@@ -9,8 +9,8 @@ from duckdb import DuckDBPyConnection
 from analysis.results.source import text
 from orchestrator.store.schema.result_views import PERFORMANCE, PERFORMANCE_ALL
 from orchestrator.store.schema.tables import OURS, RECORD, SYNTHETIC
+from orchestrator.system.selector import Selector
 from runner.contract.axes import COUNT_AXES, SIZE_AXES
-from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 

@@ -15,7 +15,7 @@ from duckdb import DuckDBPyRelation
 from duckdb.sqltypes import DuckDBPyType
 from pyarrow import types
 
-from orchestrator.screen.markdown import markdown_row, markdown_text
+from orchestrator.screen.sheet import markdown_row, markdown_text
 from orchestrator.store.query.answer import Answer
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import output_file

@@ -13,14 +13,12 @@ from orchestrator.store.database.connect import duckdb_message, fetch
 from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, MODELS, RAW, records_sql
 from runner.contract.errors import StoreError
-from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.files import each_row
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
-from runner.contract.record.measured import Arrivals, Resources, Timing, Training
+from runner.contract.record.measured import Efficiency, Resources, Timing
+from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Trust
 from runner.contract.record.record import Row
-from runner.contract.record.starts import Startup
-from runner.contract.record.tokens import Generation
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,10 +9,10 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from analysis.results.changes import Neighbour
-from analysis.results.conditions import CONDITIONS, differences
+from analysis.compare.circumstances import CONDITIONS, differences
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import (
@@ -23,7 +23,7 @@ from orchestrator.store.schema.view import (
     joined_results,
     planned_threads,
 )
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
 """Conditions of a result `r` as a struct, without its variables."""

@@ -26,8 +26,13 @@ from orchestrator.store.schema.tables import KEPT_HERE, Table
 from orchestrator.system.files import REMEDY, translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, check_rows, read_schema, read_table
 from runner.contract.errors import DamagedFile
-from runner.contract.files import atomic_path, remove_unfinished, write_atomic
-from runner.contract.plain_files import STREAM_BYTES, read_plain
+from runner.contract.files import (
+    STREAM_BYTES,
+    atomic_path,
+    read_plain,
+    remove_unfinished,
+    write_atomic,
+)
 from runner.contract.record.files import arrow_schema, is_null_if_missing
 
 SCHEMA = pa.unify_schemas([arrow_schema(), arrow_schema(Origin)])

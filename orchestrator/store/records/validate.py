@@ -14,7 +14,7 @@ from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import OURS, REQUIRED
 from orchestrator.system.parquet import UNREADABLE, CheckInterrupt, check_rows, read_table
 from runner.contract.errors import DamagedFile, RecordError
-from runner.contract.plain_files import RECORD_BYTES
+from runner.contract.files import RECORD_BYTES
 from runner.contract.record.files import arrow_schema, record_of, rows
 from runner.contract.record.ids import false_id
 from runner.contract.record.record import SCHEMA_VERSION, Record, Row

@@ -1,8 +1,8 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
-from analysis.results.conditions import CONDITIONS
-from analysis.results.item_time import item_seconds_sql
+from analysis.compare.circumstances import CONDITIONS
 from analysis.results.metrics import PERFORMANCE_VIEW
+from analysis.results.row import item_seconds_sql
 from analysis.results.source import text
 from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES
 from orchestrator.store.schema.view import (

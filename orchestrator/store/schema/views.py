@@ -6,7 +6,7 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 
 from dataclasses import replace
 
-from analysis.results.item_time import item_seconds_sql
+from analysis.results.row import item_seconds_sql
 from orchestrator.store.schema.mode_views import EFFICIENCY, MODE_VIEWS
 from orchestrator.store.schema.result_views import (
     CONTRADICTED,

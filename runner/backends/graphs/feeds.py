@@ -18,8 +18,7 @@ Feeds = dict[str, npt.NDArray[np.generic]]
 
 LOGITS = "logits"
 NEXT_TOKENS = "next_tokens"
-"""The most likely token behind each position, int64 [batch, positions]: an output beside logits, so
-that a loop reads tokens and leaves the logits, a vocabulary for each sample, on the device."""
+"""The most likely token behind each position [batch, positions], so that logits stay behind."""
 LOGITS_TO_KEEP = "logits_to_keep"
 """The positions of a prompt, int64 [positions], after which the next token's logits are wanted."""
 POSITIONS = "position_ids"
@@ -37,10 +36,7 @@ def token_input(model: ModelSpec) -> str:
 
 
 def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
-    """The inputs that fill the cache: the prompt, with logits for its last position alone.
-
-    With an encoder-decoder that is the encoder's input and the decoder's start token.
-    """
+    """The inputs that fill the cache; of a prompt, with logits for its last position alone."""
     if model.encoder_decoder:
         return {**inputs, token_input(model): start_tokens(model, inputs)}
     last = np.array([inputs[token_input(model)].shape[-1] - 1])
@@ -48,11 +44,7 @@ def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
-    """The inputs with which the same part computes the forward pass: logits at each position.
-
-    Raises:
-        Unsupported: the prompt is padded.
-    """
+    """The inputs with which the same part computes the forward pass: logits at each position."""
     if model.encoder_decoder:
         return dict(inputs)
     if not np.all(inputs.get(MASK, np.ones(1))):
@@ -62,7 +54,6 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
-    """The given arrays that the graph takes."""
     names = list(wanted)
     if missing := [name for name in names if name not in given]:
         raise Unsupported(reason("graph_wants_inputs", inputs=", ".join(missing)))
@@ -70,10 +61,7 @@ def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
 
 
 def forward_pass(graph: Graph, model: ModelSpec, inputs: Inputs) -> tuple[Graph, Feeds]:
-    """The graph of the parts that one forward pass takes, and their inputs.
-
-    In a graph for generation those are the parts that fill the cache.
-    """
+    """The graph of the parts that one forward pass takes, all but `decode`, and their inputs."""
     if graph.content == "forward":
         return graph, select_inputs(_from_outside(graph), inputs)
     parts = {name: part for name, part in graph.parts.items() if name != "decode"}

@@ -1,10 +1,10 @@
 """Greedy generation over a prepared graph, each token timed as it reaches the host.
 
-The graph itself chooses the most likely token: the loop hands it on as it lies on the device, and
-reads a copy of it. Logits are read where they are compared, never while anything is timed.
+The graph chooses the token: the loop hands it on as it lies on the device, and reads a copy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ from runner.backends.graphs.feeds import (
     token_input,
 )
 from runner.contract.errors import Unsupported
-from runner.contract.graph import Graph, Part
+from runner.contract.graph import Part
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.inputs import Inputs
@@ -34,27 +34,16 @@ PAST, PRESENT = "input.", "output."
 
 
 class Executor(Protocol):
-    """One part of a prepared graph, loaded.
-
-    Its values belong to the runtime: they may lie on the device, and only `read` looks inside.
-    The parts of one graph take each other's values.
-    """
+    """One part of a prepared graph; only `read` looks into its values, which the others take."""
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> object:
         """The array as the input of that name takes it, on the device."""
-        ...
 
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
-        """Execute, and return the outputs by name.
-
-        Outputs of a part that takes its own outputs stay valid until it has been called twice
-        more, so that the next call may take them; those of other parts until the next call.
-        """
-        ...
+        """The outputs, valid until the next call, or the next but one if the part takes its own."""
 
     def read(self, value: object) -> npt.NDArray[Any]:
         """An output on the host; waits for the device."""
-        ...
 
 
 class DecodeLoop:
@@ -67,14 +56,7 @@ class DecodeLoop:
         executors: Mapping[Part, Executor],
         inputs: Inputs,
     ) -> None:
-        """Place the prompt on the device.
-
-        Args:
-            model: the generating model.
-            takes: the names of each part's inputs.
-            executors: the parts.
-            inputs: the prompt, as the model's forward pass takes it.
-        """
+        """Place the prompt on the device; `takes` holds the names of each part's inputs."""
         if not {"prefill", "decode"} <= takes.keys():
             raise Unsupported(reason("graph_lacks_cache", model=model.name))
         self._prefill, self._decode = executors["prefill"], executors["decode"]
@@ -93,7 +75,6 @@ class DecodeLoop:
         """The part that was executed last, and its outputs."""
 
     def start(self) -> None:
-        """Fill the cache with the prompt."""
         outputs = self._prefill(self._prompt)
         self._caches = {name: outputs[name.removeprefix(PAST)] for name in self._caches}
         self._positions = self._prompt_positions
@@ -101,7 +82,15 @@ class DecodeLoop:
 
     def advance(self, tokens: Tokens | None = None) -> None:
         """Add one token to each sample: these, shape [batch], or else the most likely ones."""
-        outputs = self._decode({**self._constants, **self._caches, **self._step(tokens)})
+        feeds = {**self._constants, **self._caches}
+        arrays: dict[str, Tokens] = {}
+        if tokens is None:
+            feeds[self._token_input] = self._latest[1][NEXT_TOKENS]
+        else:
+            arrays[self._token_input] = tokens[:, np.newaxis]
+        if self._positions is not None:
+            self._positions = arrays[POSITIONS] = next_position(self._positions)
+        outputs = self._decode(feeds | _placed(self._decode, arrays))
         # A cache that the part does not give, such as that of an encoder, stays as it was.
         self._caches = {
             name: outputs.get(PRESENT + name.removeprefix(PAST), value)
@@ -117,17 +106,6 @@ class DecodeLoop:
         """The logits that chose them, shape [batch, vocabulary], on the host."""
         return self._read(LOGITS).astype(np.float32)
 
-    def _step(self, tokens: Tokens | None) -> dict[str, object]:
-        arrays: dict[str, Tokens] = {}
-        chosen: dict[str, object] = {}
-        if tokens is None:
-            chosen[self._token_input] = self._latest[1][NEXT_TOKENS]
-        else:
-            arrays[self._token_input] = tokens[:, np.newaxis]
-        if self._positions is not None:
-            self._positions = arrays[POSITIONS] = next_position(self._positions)
-        return chosen | _placed(self._decode, arrays)
-
     def _read(self, name: str) -> npt.NDArray[Any]:
         """An output of the latest call; both parts give it for one position alone."""
         part, outputs = self._latest
@@ -139,38 +117,27 @@ def _placed(part: Executor, arrays: Inputs) -> dict[str, object]:
     return {name: part.place(name, array) for name, array in arrays.items()}
 
 
+@dataclass(frozen=True)
 class GraphGenerator:
     """Takes the most likely token again and again; none ends a text early."""
 
-    def __init__(
-        self,
-        model: ModelSpec,
-        graph: Graph,
-        executors: Mapping[Part, Executor],
-        inputs: Inputs,
-        new_tokens: int,
-        clock: Clock,
-    ) -> None:
-        """Place the prompt on the device."""
-        self._loop = DecodeLoop(model, graph.takes, executors, inputs)
-        self._new_tokens = new_tokens
-        self._clock = clock
+    loop: DecodeLoop
+    new_tokens: int
+    clock: Clock
 
     def __call__(self) -> Generated:
-        """Generate once; the first token comes with the filling of the cache."""
-        loop, clock = self._loop, self._clock
+        loop, clock = self.loop, self.clock
         started = clock()
         loop.start()
         tokens, times = [loop.tokens()], [clock()]
-        while len(tokens) < self._new_tokens:
+        while len(tokens) < self.new_tokens:
             loop.advance()
             tokens.append(loop.tokens())
             times.append(clock())
         return Generated(started, times, np.stack(tokens, axis=1))
 
     def forced(self, tokens: Tokens) -> FloatArray:
-        """The logits before each of these tokens, through the same cache."""
-        return np.stack([logits for logits, _ in forced_steps(self._loop, tokens)], axis=1)
+        return np.stack([logits for logits, _ in forced_steps(self.loop, tokens)], axis=1)
 
 
 def forced_steps(loop: DecodeLoop, tokens: Tokens) -> Iterator[tuple[FloatArray, Tokens]]:

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from runner.backends.base import (
     DeviceMemory,
-    FloatArray,
     Generator,
     Iteration,
+    ProofEvidence,
     Query,
     Region,
     Stage,
-    Trainer,
 )
 from runner.backends.evidence import SeenKernels, look_again
-from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
+from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
+from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
 from runner.backends.onnxruntime.device import (
     DriverMemory,
     OnnxDevice,
@@ -26,17 +26,15 @@ from runner.backends.onnxruntime.device import (
     find_cuda_device,
 )
 from runner.backends.onnxruntime.evidence import onnx_kernels, prove, trace
-from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.onnxruntime.query import (
+    OnnxExecutor,
     OnnxQuery,
-    OrtValues,
     empty_query,
-    make_generator,
     to_host,
     with_copies,
 )
-from runner.backends.onnxruntime.sessions import recorded_options
+from runner.backends.onnxruntime.sessions import OnnxGraph, recorded_options
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
@@ -44,8 +42,6 @@ from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_gr
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
-from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
@@ -55,33 +51,26 @@ _LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 
 
 class OnnxGraphs:
-    """The graphs of a job, each loaded when a cell of its shape is bound.
-
-    A dynamic graph serves all shapes, unless the device compiles: then there is one for each. Only
-    the latest is kept, as all of them might fill the memory; queries keep their own.
+    """The graphs of a job, each loaded when a cell of its shape is bound; the latest alone is kept,
+    as all of them might fill the memory.
     """
 
     def __init__(self, job: Job, device: OnnxDevice, threads: int, graphs: Path | None) -> None:
-        """Load the graph of the first cell that has one."""
         self._job = job
         self._device = device
         self._threads = threads
         self._graphs = graphs
         self.compile_columns: dict[str, object] = {}
-        """Durations of compiling the latest graph, on devices that compile."""
         self.rewrites: tuple[str, ...] = ()
-        """The rewrites of the latest graph for the device's compiler."""
         self._loaded: dict[str, OnnxGraph] = {}
         self._first = first_cell_with_graph(job, graphs)
         self.of(self._first)
 
     @property
     def latest(self) -> OnnxGraph:
-        """The graph that was loaded last."""
         return next(iter(self._loaded.values()))
 
     def of(self, cell: Cell) -> OnnxGraph:
-        """The graph that takes the cell's inputs."""
         graph, folder = find_graph(self._job, cell, self._graphs)
         shape = fixed_shape(cell) if self._device.compiles else graph.shape
         if shape not in self._loaded:
@@ -89,24 +78,19 @@ class OnnxGraphs:
         return self._loaded[shape]
 
     def renew(self) -> None:
-        """Create the sessions of a dynamic graph again, since their arenas never shrink.
-
-        Arenas can be told to shrink after a run, but keep their first region and each region that
-        holds an output of that run.
-        """
+        """Create a dynamic graph's sessions again: arenas keep their first region for ever."""
         if not self._device.compiles and DYNAMIC in self._loaded:
             self.close()
             self.of(self._first)
 
     def close(self) -> None:
-        """Drop the graph."""
         self._loaded = {}
 
     def _load(self, cell: Cell, graph: Graph, folder: Path) -> OnnxGraph:
         if not self._device.compiles:
             return OnnxGraph(graph, folder, self._device, self._threads)
         # Imported here, as it needs onnx, which images of other backends lack.
-        from runner.backends.onnxruntime.qnn.compile import compile_graph
+        from runner.backends.onnxruntime.qnn.htp import compile_graph
 
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         compiled = compile_graph(graph, folder, self._device, self._threads, inputs)
@@ -118,12 +102,8 @@ class OnnxGraphs:
         return compiled.opened
 
 
-class OnnxSession:
-    """The prepared graphs of a job on one device.
-
-    Of loading, `instantiate` is finding the device, `weights` finding the graph and making the
-    sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
-    """
+class OnnxSession(GraphSession):
+    """The prepared graphs of a job on one device; of loading, `weights` is making sessions."""
 
     clock_resolution_s = None
     energy_device = EnergyDevice()
@@ -133,7 +113,6 @@ class OnnxSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Load the graph of the first cell that has one."""
         self.threads = threads
         self.interop_threads = 1
         self._job = job
@@ -141,6 +120,9 @@ class OnnxSession:
         start = monotonic()
         self._precision = arithmetic_of(job.cells[0])
         self._device = _device_of(job)
+        self.device_name = self._device.name
+        copies: Region = "host_to_host" if self._device.is_accelerator else "host"
+        self.region: Region = copies if self._device.memory == "cpu" else "device"
         self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
         instantiated = monotonic()
@@ -153,73 +135,47 @@ class OnnxSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Graph and options of the cell bound last; before, of the first that has a graph."""
+        options = recorded_options(list(self._graphs.latest.sessions.values()), self._device)
+        if self._graphs.rewrites:
+            options["graph_rewrites"] = "; ".join(self._graphs.rewrites)
         return {
             **graph_columns(self._job, self._graphs.latest.graph),
             **self._graphs.compile_columns,
             "device_uuid": self._device.uuid,
             "software_device": self._device.is_simulated,
             "inference_precision": self._precision,
-            "execution_options": self._options(),
+            "execution_options": options,
         }
 
     @property
-    def device_name(self) -> str:
-        """The processor, the GPU, the HTP, or the HTP's simulator."""
-        return self._device.name
-
-    @property
     def libraries(self) -> dict[str, str]:
-        """Versions of ONNX Runtime, by whichever package is installed, and of numpy."""
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
-        """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
         self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
 
-    @property
-    def region(self) -> Region:
-        """That of a GPU's memory; a provider that takes host memory copies it within a run."""
-        if not self._device.is_accelerator:
-            return "host"
-        return "host_to_host" if self._device.memory == "cpu" else "device"
-
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
-        """The query, bound once, with both copies in each call."""
         return with_copies(self.bind(cell, inputs))
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
         self._is_fresh = False
-        return make_generator(self._graphs.of(cell), self._job.model, inputs, new_tokens, clock)
-
-    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """Refuse: graphs for inference have no gradients."""
-        del inputs, clock
-        raise mode_error(cell, "training")
+        opened = self._graphs.of(cell)
+        executors = {part: OnnxExecutor(opened, part) for part in opened.graph.parts}
+        loop = DecodeLoop(self._job.model, opened.graph.takes, executors, inputs)
+        return GraphGenerator(loop, new_tokens, clock)
 
     def empty(self) -> Query:
-        """A query over a graph of one node that hands its input on, on the CPU."""
         return empty_query()
 
     def peak_kernels(self) -> PeakKernels | None:
-        """ONNX Runtime's product and negation; none on a simulator."""
         return onnx_peaks(self._device, self._job.cells[0].precision, self.threads)
 
-    def all_finite(self, outputs: object) -> bool:
-        """True if every output is finite."""
-        return all_finite(to_host(cast("OrtValues", outputs)))
+    def outputs_of(self, outputs: Any) -> Outputs:
+        return to_host(outputs)
 
-    def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The floating-point outputs as fp32, by dotted path."""
-        return float_outputs(to_host(cast("OrtValues", outputs)))
-
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
-        """Look up on which providers the graph's nodes lie; new sessions profile accelerators."""
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         opened, repeated = self._graphs.latest, iteration or (lambda: nullcontext(query))
         weights_bytes = sum(part.size_bytes for part in opened.graph.parts.values())
 
@@ -229,52 +185,34 @@ class OnnxSession:
         return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Profile one call with ONNX Runtime's profiler."""
         trace(action, self._graphs.latest, stem)
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """A GPU's memory, as its driver counts it; None for devices that use the host's."""
         del reset  # no peak is kept
         return self._memory.read()
 
     def trim(self) -> None:
-        """Execute on new sessions, if there was a query before."""
         if not self._is_fresh:
             self._graphs.renew()
             self._is_fresh = True
 
     def close(self) -> None:
-        """Drop the sessions."""
         self._graphs.close()
-
-    def _options(self) -> dict[str, str]:
-        """The options of all parts' sessions."""
-        sessions = list(self._graphs.latest.sessions.values())
-        options = recorded_options(sessions, self._device)
-        if self._graphs.rewrites:
-            options["graph_rewrites"] = "; ".join(self._graphs.rewrites)
-        return options
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
-    """Load the job's graph on its backend's device, with that many threads per operator."""
     if job.cells[0].backend == "qnn":
-        _import_qnn()
+        try:  # its code, which other jobs do without, is imported before loading is timed
+            import_module("runner.backends.onnxruntime.qnn.htp")
+        except ModuleNotFoundError as error:
+            raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
     return OnnxSession(job, threads, graphs)
-
-
-def _import_qnn() -> None:
-    """Import the code for the HTP, which other jobs do without, before loading is timed."""
-    try:
-        import_module("runner.backends.onnxruntime.qnn.compile")
-    except ModuleNotFoundError as error:
-        raise Unavailable(reason("qnn_package_missing", package=error.name)) from error
 
 
 def _device_of(job: Job) -> OnnxDevice:
     backend = job.cells[0].backend
     if backend == "qnn":
-        from runner.backends.onnxruntime.qnn.device import qnn_device, require_possible
+        from runner.backends.onnxruntime.qnn.htp import qnn_device, require_possible
 
         require_possible(job)
         return qnn_device()

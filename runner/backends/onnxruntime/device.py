@@ -18,7 +18,8 @@ from runner.contract.support import precision_error
 from runner.measure.vendors.nvidia import SLICE, load_nvml, nvidia_parts, used_bytes
 
 CPU = "CPUExecutionProvider"
-
+CUDA = "CUDAExecutionProvider"
+_ORDER, _VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
 _COMPUTES: Mapping[tuple[Backend, Precision], str] = {
     ("cpu", "fp32"): "float32",
     ("cpu", "int8"): "int8 products of quantized layers, float32 elsewhere",
@@ -28,6 +29,8 @@ _COMPUTES: Mapping[tuple[Backend, Precision], str] = {
     ("qnn", "int8"): "fixed point between quantizing nodes",
 }
 """The number format in which a session computes, as its record says."""
+_Board = tuple[str, list[tuple[str, str]]]
+"""The UUID of a GPU, and UUID and name of its slices, or its own."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,15 @@ class OnnxDevice:
     claimed: Backend
     """The backend whose device this is."""
     name: str
-    """The physical device."""
     provider: str
     """The execution provider that must do the work."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """The provider's options."""
     memory: str = "cpu"
     """The memory of inputs and outputs, by ONNX Runtime's name."""
     index: int = 0
-    """Index among the devices of that memory."""
     plugins: tuple[Any, ...] = ()
     """The devices of a provider that comes as a plugin; empty for those that are built in."""
     uuid: str | None = None
-    """The device's own identifier; None if it has none."""
     is_simulated: bool = False
     """True for a simulator: its results count, its times say nothing."""
     compiles: bool = False
@@ -64,7 +63,6 @@ class OnnxDevice:
 
 
 def arithmetic_of(cell: Cell) -> str:
-    """The number format in which a session of the cell computes."""
     key = (cell.backend, cell.precision)
     if key in _COMPUTES:
         return _COMPUTES[key]
@@ -72,21 +70,13 @@ def arithmetic_of(cell: Cell) -> str:
 
 
 def cpu_device() -> OnnxDevice:
-    """The processor."""
     return OnnxDevice("cpu", cpu_model(), CPU)
-
-
-CUDA = "CUDAExecutionProvider"
-_ORDER, _VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
 
 
 def find_cuda_device(
     library: Any = onnxruntime, nvml: Any = None, environment: MutableMapping[str, str] = os.environ
 ) -> OnnxDevice:
-    """The GPU that the user chose by index or UUID, or the first that is visible.
-
-    Its products are fp32 where the graph's are: TF32, which rounds them, is off.
-    """
+    """The GPU that the user chose by index or UUID, else the first that is visible; TF32 is off."""
     available = library.get_available_providers()
     if CUDA not in available:
         raise Unavailable(reason("no_cuda_provider", provider=CUDA, available=", ".join(available)))
@@ -100,16 +90,8 @@ def find_cuda_device(
     if any(name.startswith(SLICE) for name, _ in gpus):  # of slices CUDA shows one: this one
         environment[_VISIBLE], index = uuid, 0
     options = {"device_id": str(index), "use_tf32": "0"}
-    return OnnxDevice(
-        "cuda",
-        name,
-        CUDA,
-        options,
-        memory="cuda",
-        index=index,
-        uuid=uuid,
-        used_bytes=partial(used_bytes, uuid, nvml),
-    )
+    used = partial(used_bytes, uuid, nvml)
+    return OnnxDevice("cuda", name, CUDA, options, "cuda", index, uuid=uuid, used_bytes=used)
 
 
 def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
@@ -119,16 +101,11 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
         handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     except Exception as error:  # NVML's own errors, whose module may be a stand-in
         raise Unavailable(reason("nvml_silent", error=error)) from error
-    boards = [
-        (
-            nvml.nvmlDeviceGetUUID(board),
-            [
-                (nvml.nvmlDeviceGetUUID(part), nvml.nvmlDeviceGetName(part))
-                for part in nvidia_parts(nvml, board)
-            ],
-        )
-        for board in handles
-    ]
+    boards: list[_Board] = []
+    for board in handles:
+        parts = nvidia_parts(nvml, board)
+        named = [(nvml.nvmlDeviceGetUUID(part), nvml.nvmlDeviceGetName(part)) for part in parts]
+        boards.append((nvml.nvmlDeviceGetUUID(board), named))
     gpus = [gpu for _, parts in boards for gpu in parts]
     if listed is not None:
         entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
@@ -138,7 +115,7 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
     return gpus
 
 
-def _listed(boards: list[tuple[str, list[tuple[str, str]]]], entry: str) -> list[tuple[str, str]]:
+def _listed(boards: list[_Board], entry: str) -> list[tuple[str, str]]:
     """The GPU or slice that the entry names; where it names a divided GPU, its first slice."""
     if entry.startswith(SLICE):
         slices = [gpu for _, parts in boards for gpu in parts]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from runner.backends.base import Iteration, Query
 from runner.backends.evidence import (
@@ -17,15 +17,22 @@ from runner.backends.evidence import (
     TraceEvent,
     UnseenKernels,
     busy_time,
+    format_counts,
     join_distinct,
     observe,
     save_trace,
 )
 from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice
-from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
 from runner.backends.onnxruntime.query import OnnxQuery
-from runner.backends.onnxruntime.sessions import Nodes, nodes_of, refuses_fallback
+from runner.backends.onnxruntime.sessions import Nodes, OnnxGraph, nodes_of, refuses_fallback
 from runner.contract.record.verdict import Proof
+
+_T = TypeVar("_T")
+_RUN = "model_run"
+_MICROSECONDS_PER_NS = 1e-3
+_MICROSECONDS = 1_000_000
+_KERNEL = "Kernel"
+"""The category of what a GPU executes (ONNX Runtime, `profiler_common.h`)."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +40,10 @@ class SessionFacts:
     """Facts about sessions and values, beside the nodes."""
 
     providers_there: bool
-    """True if every session has the claimed provider."""
     values_there: bool
-    """True if inputs and outputs lie in the claimed device's memory."""
     strict: bool
     """True if every session was barred from the CPU provider."""
     failed: bool
-    """True if the query raised."""
     kernels: SeenKernels | None = None
     """The device's kernels in an iteration; None where nobody looked for them."""
 
@@ -47,17 +51,7 @@ class SessionFacts:
 def prove(
     query: Query, device: OnnxDevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the providers of its nodes and the memory of its values.
-
-    The nodes are those of every part, of one that the query leaves out as well: where generation
-    is measured, most of it is the part that extends the cache.
-
-    Args:
-        query: the query.
-        device: the claimed device.
-        look: looks at the kernels of an accelerator. On the CPU there is nothing else that could
-            have done the work, and a simulator's times say nothing.
-    """
+    """Run the query once; report where values and all nodes lie, and an accelerator's kernels."""
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
     outcome = observe(query)
@@ -77,12 +71,10 @@ def prove(
     evidence = {
         "claimed": device.claimed,
         "provider": device.provider,
-        "providers": join_distinct(
-            name for session in sessions for name in session.get_providers()
-        ),
+        "providers": join_distinct(name for s in sessions for name in s.get_providers()),
         "parts": join_distinct(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
-        "nodes": _format_counts(Counter({name: count.total() for name, count in nodes.items()})),
+        "nodes": format_counts(Counter({name: count.total() for name, count in nodes.items()})),
         "inputs": join_distinct(inputs_at),
         "outputs": join_distinct(outputs_at),
         **({} if device.is_simulated else outcome.times),
@@ -90,12 +82,11 @@ def prove(
         **({} if kernels is None else kernels.evidence),
     }
     if device.is_accelerator and CPU in nodes:
-        evidence["nodes_on_cpu"] = _format_counts(nodes[CPU])
+        evidence["nodes_on_cpu"] = format_counts(nodes[CPU])
     return judge_nodes(device.provider, nodes, facts), evidence
 
 
 def judge_nodes(claimed: str, nodes: Nodes, facts: SessionFacts) -> Proof:
-    """The proof that nodes and facts give for that provider."""
     strangers = nodes.keys() - {claimed}
     absent = not facts.providers_there or (nodes and claimed not in nodes)
     if absent or not facts.values_there or strangers - {CPU} or (strangers and facts.strict):
@@ -108,26 +99,12 @@ def _memories(values: Mapping[str, Any]) -> set[str]:
     return {value.device_name() for value in values.values()}
 
 
-def _format_counts(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
-
-
-_RUN = "model_run"
-_MICROSECONDS_PER_NS = 1e-3
-_MICROSECONDS = 1_000_000
-_KERNEL = "Kernel"
-"""The category of what a GPU executes (ONNX Runtime, `profiler_common.h`)."""
-
-
 def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) -> SeenKernels:
     """Time an iteration, then look at the kernels of another one on profiling sessions."""
     with iteration() as action:
         observe(action)
         usual = observe(action)
-        with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
-            observe(action)
-            profiled = observe(action)
-            events = second_half(_profiles(sessions))
+        profiled, events = _second_call(opened, lambda: observe(action))
     error = usual.error or profiled.error
     time_s = profiled_time_s(events, device)
     if time_s is None and error is None:
@@ -138,8 +115,7 @@ def onnx_kernels(opened: OnnxGraph, device: OnnxDevice, iteration: Iteration) ->
 def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float | None:
     """Seconds in which the device executed at least one kernel; None if the profile has none.
 
-    A node of CUDA ends for the host as it is launched, so its kernels count, which only builds with
-    CUPTI report. Nodes of other providers end when they have been computed.
+    A node of CUDA ends for the host as it is launched; only builds with CUPTI report its kernels.
     """
     if device.provider == CUDA:
         kernels = [event for event in events if event["cat"] == _KERNEL]
@@ -153,39 +129,29 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
-    """Profile the second of two calls; write its trace and a table of the heaviest operators.
+    save_trace(_second_call(opened, action)[1], stem, by="provider")
 
-    The profiling sessions are created for this. Their first call initialises them, so it is left
-    out.
-    """
+
+def _second_call(opened: OnnxGraph, call: Callable[[], _T]) -> tuple[_T, list[TraceEvent]]:
+    """The result and profile of the second of two calls: the first one initialises the sessions."""
     with tempfile.TemporaryDirectory() as folder, opened.profiled(Path(folder)) as sessions:
-        action()
-        action()
-        events = second_half(_profiles(sessions))
-    save_trace(events, stem, by="provider")
+        call()
+        result = call()
+        profiles = [
+            (session.get_profiling_start_time_ns(), Path(session.end_profiling()))
+            for session in sessions.values()
+        ]
+        return result, _second_half(profiles)
 
 
-def _profiles(sessions: Sessions) -> list[tuple[int, Path]]:
-    """The moment at which each session's profile begins, and its file; profiling ends."""
-    return [
-        (session.get_profiling_start_time_ns(), Path(session.end_profiling()))
-        for session in sessions.values()
-    ]
-
-
-def second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
+def _second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
     """The events of the later half of each session's runs, on one clock."""
-    runs = [(start, json.loads(path.read_bytes())) for start, path in profiles]
-    earliest = min(start for start, _ in runs)
-    return [
-        event | {"ts": event["ts"] + (start - earliest) * _MICROSECONDS_PER_NS}
-        for start, events in runs
-        for event in _later(events)
-    ]
-
-
-def _later(events: list[TraceEvent]) -> list[TraceEvent]:
-    """The events from the first run of the later half on."""
-    runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
-    begin = runs[len(runs) // 2] if runs else 0
-    return [event for event in events if event["ts"] >= begin]
+    sessions = [(start, json.loads(path.read_bytes())) for start, path in profiles]
+    earliest = min(start for start, _ in sessions)
+    later: list[TraceEvent] = []
+    for start, events in sessions:
+        runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
+        begin = runs[len(runs) // 2] if runs else 0
+        offset = (start - earliest) * _MICROSECONDS_PER_NS
+        later += [event | {"ts": event["ts"] + offset} for event in events if event["ts"] >= begin]
+    return later

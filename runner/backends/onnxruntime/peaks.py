@@ -1,7 +1,4 @@
-"""ONNX Runtime's own product of matrices and its negation, as graphs of one node.
-
-The graphs are written here byte by byte: the package `onnx` is not in every image.
-"""
+"""ONNX Runtime's product and negation, as graphs written byte by byte: few images have `onnx`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -33,26 +30,26 @@ _PRODUCTS: Mapping[Precision, _Product] = {
 }
 """The product of a precision; in int8 that of dynamically quantised layers."""
 _CODES: Mapping[Number, int] = {np.float32: 1, np.uint8: 2, np.int8: 3, np.int32: 6, np.float16: 10}
-"""ONNX's codes of types (TensorProto.DataType)."""
 _IR_VERSION, _OPSET = 8, 13
 
 
 def onnx_peaks(device: OnnxDevice, precision: Precision, threads: int) -> PeakKernels | None:
-    """The kernels on a device; none on a simulator, whose times say nothing.
-
-    A device that compiles whole graphs would take longer to compile them than all else here. In
-    int8 only the CPU has a product: ONNX Runtime's CUDA provider takes no unsigned inputs for it,
-    so that the CPU's kernel would stand in.
-    """
+    """The kernels on a device that need not compile them; None on a simulator."""
     if device.is_simulated:
         return None
     if device.compiles:
         return PeakKernels()
     maker = _OnnxPeaks(device, precision, threads)
     quantised = precision == "int8"
+    operator, left, right, _ = maker.numbers
+    factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
+    method = f"ONNX Runtime's MatMul and Neg in {factors}"
+    if quantised:
+        method = f"ONNX Runtime's {operator} of {factors}, Neg in {maker.copied.__name__}"
+    # ONNX Runtime's CUDA provider takes no unsigned inputs: the CPU's product would stand in.
     here = not (quantised and device.is_accelerator)
     return PeakKernels(
-        method=maker.method,
+        method=method,
         product=maker.product if here else None,
         last_rows=last_integer_rows(threads) if quantised else None,
         copy=maker.copy,
@@ -63,29 +60,20 @@ class _OnnxPeaks:
     def __init__(self, device: OnnxDevice, precision: Precision, threads: int) -> None:
         self._device = device
         self._threads = threads
-        self._numbers = _PRODUCTS[precision]
-        self._copied: Number = np.float32 if precision == "int8" else self._numbers.result
-
-    @property
-    def method(self) -> str:
-        """The operators, and the numbers that they take."""
-        operator, left, right, _ = self._numbers
-        factors = " by ".join(dict.fromkeys((left.__name__, right.__name__)))
-        if operator == "MatMul":
-            return f"ONNX Runtime's MatMul and Neg in {factors}"
-        return f"ONNX Runtime's {operator} of {factors}, Neg in {self._copied.__name__}"
+        self.numbers = _PRODUCTS[precision]
+        self.copied: Number = np.float32 if precision == "int8" else self.numbers.result
 
     def product(self, size: int) -> Kernel:
         """The product of two matrices; no copy of one is prepared, as it is for a layer."""
-        numbers = self._numbers
+        numbers = self.numbers
         right = random_matrix(size, numbers.right).T.copy()
         result = arena(size * size, numbers.result).reshape(size, size)
         return self._kernel(numbers.operator, (random_matrix(size, numbers.left), right), result)
 
     def copy(self, size: int) -> Kernel:
         """The negation of an array: it reads and writes as a copy does, with all threads."""
-        elements = size // np.dtype(self._copied).itemsize
-        source, result = (arena(elements, self._copied) for _ in range(2))
+        elements = size // np.dtype(self.copied).itemsize
+        source, result = (arena(elements, self.copied) for _ in range(2))
         source.fill(1)
         return self._kernel("Neg", (source,), result)
 
@@ -99,7 +87,9 @@ class _OnnxPeaks:
             lambda fallback: session_options(threads=self._threads, fallback=fallback),
         )
         binding = session.io_binding()
-        values = [self._placed(array) for array in (*inputs, result)]
+        memory, index = self._device.memory, self._device.index
+        arrays = (*inputs, result)
+        values = [OrtValue.ortvalue_from_numpy(array, memory, index) for array in arrays]
         for number, value in enumerate(values[:-1]):
             binding.bind_ortvalue_input(f"x{number}", value)
         binding.bind_ortvalue_output("y", values[-1])
@@ -111,17 +101,11 @@ class _OnnxPeaks:
 
         return execute
 
-    def _placed(self, array: np.ndarray[Any, Any]) -> Any:
-        return OrtValue.ortvalue_from_numpy(array, self._device.memory, self._device.index)
-
 
 def one_node(
     operator: str, inputs: Sequence[np.ndarray[Any, Any]], output: np.ndarray[Any, Any]
 ) -> bytes:
-    """An ONNX model of one node from tensors `x0`, `x1`, … to `y`, as its protobuf.
-
-    Its tensors have the shapes and the types of these arrays.
-    """
+    """An ONNX model of one node from `x0`, `x1`, … to `y`, shaped and typed as these arrays."""
     names = [f"x{number}" for number in range(len(inputs))]
     node = b"".join(_field(1, name.encode()) for name in names)
     node += _field(2, b"y") + _field(4, operator.encode())
@@ -133,14 +117,12 @@ def one_node(
 
 
 def _tensor(name: str, array: np.ndarray[Any, Any]) -> bytes:
-    """A ValueInfoProto with the type and shape of an array."""
     code = _CODES[array.dtype.type]
     sizes = b"".join(_field(1, _number(1, size)) for size in array.shape)
     return _field(1, name.encode()) + _field(2, _field(1, _number(1, code) + _field(2, sizes)))
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """A field of bytes, a text or a message."""
     return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 

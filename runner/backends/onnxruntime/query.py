@@ -10,22 +10,23 @@ from onnxruntime import OrtValue
 
 from runner.backends.base import Query
 from runner.backends.graphs.feeds import forward_pass
-from runner.backends.graphs.generation import GraphGenerator
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
-from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
-from runner.backends.onnxruntime.sessions import create_session, session_options
+from runner.backends.onnxruntime.sessions import (
+    OnnxGraph,
+    Sessions,
+    create_session,
+    session_options,
+)
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
 from runner.inputs import Inputs
-from runner.measure.clock import Clock
 
 OrtValues = Mapping[str, Any]
 """ONNX Runtime's values by name; they may lie on an accelerator."""
-
-FLOAT_TYPES: Mapping[str, npt.DTypeLike] = {
+_FLOAT_TYPES: Mapping[str, npt.DTypeLike] = {
     "tensor(float16)": np.float16,
     "tensor(float)": np.float32,
 }
@@ -34,18 +35,18 @@ _EMPTY_GRAPH = Path(__file__).with_name("empty.onnx")
 
 
 class OnnxQuery:
-    """A prepared graph over fixed inputs; each call gives outputs of its own.
-
-    Inputs are bound by the first call, and again by the first one after the graph has got other
-    sessions.
-    """
+    """A prepared graph over inputs that are bound anew when the graph has got other sessions."""
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
-        """Move the inputs to the device."""
         self.opened = opened
         self._graph, feeds = forward_pass(opened.graph, model, inputs)
-        self.inputs: OrtValues = _placed_all(feeds, opened)
-        """The inputs that the graph takes, on the device."""
+        sessions = opened.sessions.values()
+        declared = {value.name: value.type for s in sessions for value in s.get_inputs()}
+        self.inputs: OrtValues = {
+            name: to_device(array, declared[name], opened.device)
+            for name, array in feeds.items()
+            if name in declared
+        }
         self._bound: Sessions | None = None
         self._parts: list[BoundPart] = []
 
@@ -55,9 +56,10 @@ class OnnxQuery:
         return [self.opened.sessions[part] for part in self._graph.parts]
 
     def __call__(self) -> OrtValues:
-        """Execute every part and wait for the device."""
         if self._bound is not self.opened.sessions:
-            self._bind()
+            device = self.opened.device
+            self._parts = [BoundPart(session, self.inputs, device) for session in self.sessions]
+            self._bound = self.opened.sessions
         known: dict[str, Any] = {}
         outputs: dict[str, Any] = {}
         for part in self._parts:
@@ -66,17 +68,12 @@ class OnnxQuery:
             outputs = {name: outputs[name] for name in outputs if name not in part.taken} | given
         return outputs
 
-    def _bind(self) -> None:
-        sessions, device = self.opened.sessions, self.opened.device
-        self._parts = [BoundPart(sessions[name], self.inputs, device) for name in self._graph.parts]
-        self._bound = sessions
-
 
 class BoundPart:
-    """A session with the model's inputs bound; those from an earlier part come with each call."""
+    """A session with some inputs bound; the others come with each call."""
 
     def __init__(self, session: Any, inputs: OrtValues, device: OnnxDevice) -> None:
-        self._session = session
+        self.session = session
         self._device = device
         self._binding = session.io_binding()
         taken = [argument.name for argument in session.get_inputs()]
@@ -84,36 +81,35 @@ class BoundPart:
             if name in inputs:
                 self._binding.bind_ortvalue_input(name, inputs[name])
         self.taken = tuple(name for name in taken if name not in inputs)
-        """The inputs that an earlier part gives."""
         self._names = [output.name for output in session.get_outputs()]
         self._binding.synchronize_inputs()
 
-    def __call__(self, earlier: OrtValues) -> dict[str, Any]:
-        """Execute; the outputs are new values, as those of ONNX Runtime's plain `run` are.
+    def __call__(self, given: OrtValues) -> dict[str, Any]:
+        outputs = self.execute(given)
+        self._binding.synchronize_outputs()
+        return outputs
 
-        Bound by the device alone, they would lie in the memory of the call before.
-        """
+    def execute(self, given: OrtValues) -> dict[str, Any]:
+        """Execute into new values, as plain `run` does, not into those of the call before."""
         binding, device = self._binding, self._device
         for name in self.taken:
-            binding.bind_ortvalue_input(name, earlier[name])
+            binding.bind_ortvalue_input(name, given[name])
         for name in self._names:
             binding.bind_output(name, device.memory, device.index)
-        self._session.run_with_iobinding(binding)
-        binding.synchronize_outputs()
+        self.session.run_with_iobinding(binding)
         return dict(zip(self._names, binding.get_outputs(), strict=True))
 
 
 def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
     """The array as a value on the device; floating-point numbers in the declared type."""
     if np.issubdtype(array.dtype, np.floating):
-        if declared not in FLOAT_TYPES:
+        if declared not in _FLOAT_TYPES:
             raise Unsupported(reason("graph_type_differs", declared=declared, given=array.dtype))
-        array = array.astype(FLOAT_TYPES[declared], copy=False)
+        array = array.astype(_FLOAT_TYPES[declared], copy=False)
     return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), device.memory, device.index)
 
 
 def to_host(values: OrtValues) -> Outputs:
-    """The values as arrays on the host."""
     return {name: value.numpy() for name, value in values.items()}
 
 
@@ -129,64 +125,28 @@ def with_copies(query: OnnxQuery) -> Callable[[], Outputs]:
     return call
 
 
-def _placed_all(inputs: Inputs, opened: OnnxGraph) -> dict[str, Any]:
-    """The inputs that some part declares."""
-    declared = {
-        argument.name: argument.type
-        for session in opened.sessions.values()
-        for argument in session.get_inputs()
-    }
-    return {
-        name: to_device(array, declared[name], opened.device)
-        for name, array in inputs.items()
-        if name in declared
-    }
-
-
-def make_generator(
-    opened: OnnxGraph, model: ModelSpec, inputs: Inputs, new_tokens: int, clock: Clock
-) -> GraphGenerator:
-    """The decode loop over the graph's parts."""
-    executors = {name: OnnxExecutor(opened, name) for name in opened.graph.parts}
-    return GraphGenerator(model, opened.graph, executors, inputs, new_tokens, clock)
-
-
 class OnnxExecutor:
-    """Executes a part with IO binding; its outputs are new values, which stay on the device."""
+    """Executes a part by the session that the graph has now; its outputs stay on the device."""
 
     def __init__(self, opened: OnnxGraph, part: Part) -> None:
         self._opened = opened
         self._part = part
-        self._session = opened.sessions[part]
-        self._binding = self._session.io_binding()
-        self._types = {value.name: value.type for value in self._session.get_inputs()}
-        self._outputs = [value.name for value in self._session.get_outputs()]
+        self._bound = BoundPart(opened.sessions[part], {}, opened.device)
+        self._types = {value.name: value.type for value in self._bound.session.get_inputs()}
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> object:
-        """The array in the declared type, on the device."""
         return to_device(array, self._types[name], self._opened.device)
 
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
-        """Execute over these values; earlier outputs stay unchanged."""
-        self._follow()
-        for name, value in feeds.items():
-            self._binding.bind_ortvalue_input(name, value)
-        self._binding.clear_binding_outputs()
-        for name in self._outputs:
-            self._binding.bind_output(name, self._opened.device.memory, self._opened.device.index)
-        self._session.run_with_iobinding(self._binding)
-        return dict(zip(self._outputs, self._binding.get_outputs(), strict=True))
+        session = self._opened.sessions[self._part]
+        if session is not self._bound.session:
+            self._bound = BoundPart(session, {}, self._opened.device)
+        return self._bound.execute(feeds)
 
     def read(self, value: Any) -> npt.NDArray[Any]:
         """The value on the host; a run ends as the device has finished."""
         array: npt.NDArray[Any] = value.numpy()
         return array
-
-    def _follow(self) -> None:
-        """Execute on the sessions that the graph has now."""
-        session = self._opened.sessions[self._part]
-        if session is not self._session:
-            self._session, self._binding = session, session.io_binding()
 
 
 def empty_query() -> Query:

@@ -1,8 +1,9 @@
-"""Create ONNX Runtime's sessions on a device without silent fallback, and record their options."""
+"""Sessions of ONNX Runtime on a device without silent fallback, their options, and a graph's."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.graph import Graph, Part
 from runner.contract.reasons import reason
 
 _FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
@@ -22,21 +24,31 @@ _OUT_OF_MEMORY_MESSAGES = (
     "is smaller than requested bytes",
 )
 """Messages of the CPU's arena, of C++, of CUDA, and of an arena with a limit."""
+_LATER = (errors.Fail, errors.EPFail, errors.RuntimeException)
+_ASSIGNMENT = "session.record_ep_graph_assignment_info"
+NO_FALLBACK = "session.disable_cpu_ep_fallback"
+SPINNING = "session.intra_op.allow_spinning"
+_CONTEXT_ENABLE, _CONTEXT_FILE = "ep.context_enable", "ep.context_file_path"
+_MODES = ("htp_performance_mode", "rpc_control_latency")
+"""Options of a device that decide its speed, which a plugin's session does not tell again."""
 
+Sessions = Mapping[Part, Any]
 Nodes = Mapping[str, Counter[str]]
 """The number of nodes by provider and operator, as the graph was divided."""
-
-_LATER = (errors.Fail, errors.EPFail, errors.RuntimeException)
-
+DimensionSizes = Mapping[str, int]
+"""Values of a graph's symbolic dimensions, by their names."""
 _Options = Callable[[bool], Any]
 """Makes a session's options; the argument says if nodes may fall back to the CPU provider."""
 
 
-def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
-    """A session on the device; its options and assignment show the graph's share that lies there.
+def is_out_of_memory(error: BaseException) -> bool:
+    text = str(error)
+    ours = type(error).__module__.startswith("onnxruntime")
+    return ours and any(message in text for message in _OUT_OF_MEMORY_MESSAGES)
 
-    An accelerator must take all nodes. Only if it cannot, the rest goes to the CPU provider.
-    """
+
+def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
+    """A session on the device; only what an accelerator cannot take goes to the CPU provider."""
     try:
         session = _strict(model, device, options)
     except errors.NotImplemented as error:
@@ -44,64 +56,30 @@ def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -
     except _LATER as error:
         if not device.compiles or is_out_of_memory(error):
             raise
-        raise Unsupported(
-            reason("device_refuses_graph", device=device.name, error=_one_line(error))
-        ) from error
-    _require(session, device)
+        facts = {"device": device.name, "error": _one_line(error)}
+        raise Unsupported(reason("device_refuses_graph", **facts)) from error
+    # A provider that fails when it is created leaves a session that executes all on the CPU.
+    providers = session.get_providers()
+    if device.provider not in providers:
+        facts = {"provider": device.provider, "providers": ", ".join(providers)}
+        raise Unavailable(reason("session_without_provider", **facts))
+    if device.is_accelerator and device.provider not in nodes_of([session]):
+        raise Unsupported(reason("provider_takes_no_node", device=device.name))
     return session
 
 
-def nodes_of(sessions: Iterable[Any]) -> Nodes:
-    """The nodes of all these sessions, by provider."""
-    nodes: dict[str, Counter[str]] = {}
-    for session in sessions:
-        for part in session.get_provider_graph_assignment_info():
-            operators = nodes.setdefault(part.ep_name, Counter())
-            operators.update(node.op_type for node in part.get_nodes())
-    return nodes
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """True if ONNX Runtime's allocators say that memory ran out."""
-    text = str(error)
-    ours = type(error).__module__.startswith("onnxruntime")
-    return ours and any(message in text for message in _OUT_OF_MEMORY_MESSAGES)
-
-
-def _require(session: Any, device: OnnxDevice) -> None:
-    """Require that the session has the provider and the provider has nodes.
-
-    A provider that fails when it is created leaves a session that executes all on the CPU.
-    """
-    providers = session.get_providers()
-    if device.provider not in providers:
-        raise Unavailable(
-            reason(
-                "session_without_provider", provider=device.provider, providers=", ".join(providers)
-            )
-        )
-    if device.is_accelerator and device.provider not in nodes_of([session]):
-        raise Unsupported(reason("provider_takes_no_node", device=device.name))
-
-
 def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
-    """Create a session without fallback if possible, else with it."""
-    if not device.is_accelerator:
-        return _create(model, device, options(True))
-    try:
-        return _create(model, device, options(False))
-    except errors.Fail as error:
-        if _FALLBACK_REFUSED not in str(error):
-            raise
-        return _create(model, device, options(True))
+    if device.is_accelerator:
+        try:
+            return _create(model, device, options(False))
+        except errors.Fail as error:
+            if _FALLBACK_REFUSED not in str(error):
+                raise
+    return _create(model, device, options(True))
 
 
 def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
-    """Create a session, without the Python layer's retry on the CPU.
-
-    A plugin's name in the list of providers would silently give a session on the CPU, so plugins
-    are chosen by their devices.
-    """
+    """Create a session; plugins are chosen by devices, as a name would silently give the CPU."""
     if device.plugins:
         options.add_provider_for_devices(list(device.plugins), dict(device.options))
         return onnxruntime.InferenceSession(model, options, enable_fallback=0)
@@ -113,13 +91,13 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-_ASSIGNMENT = "session.record_ep_graph_assignment_info"
-NO_FALLBACK = "session.disable_cpu_ep_fallback"
-SPINNING = "session.intra_op.allow_spinning"
-_ERRORS_ONLY = 3
-
-DimensionSizes = Mapping[str, int]
-"""Values of a graph's symbolic dimensions, by their names."""
+def nodes_of(sessions: Iterable[Any]) -> Nodes:
+    nodes: dict[str, Counter[str]] = {}
+    for session in sessions:
+        for part in session.get_provider_graph_assignment_info():
+            operators = nodes.setdefault(part.ep_name, Counter())
+            operators.update(node.op_type for node in part.get_nodes())
+    return nodes
 
 
 def session_options(
@@ -132,19 +110,15 @@ def session_options(
 ) -> Any:
     """Options of a session that executes one node at a time, each with that many threads.
 
-    Args:
-        threads: threads of one operator, this one included.
-        fallback: True if nodes that the provider cannot take may go to the CPU provider.
-        sizes: values of the graph's symbolic dimensions.
-        entries: further entries of the session's configuration.
-        profile: beginning of the path of a profile, which the session writes as it ends.
+    `sizes` are those of symbolic dimensions, `entries` belong to the session's configuration, and
+    `profile` is the beginning of its profile's path.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = 3  # errors only
     own = {_ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
     for key, value in {**own, **(entries or {})}.items():
         options.add_session_config_entry(key, value)
@@ -156,16 +130,8 @@ def session_options(
     return options
 
 
-_MODES = ("htp_performance_mode", "rpc_control_latency")
-"""Options of a device that decide its speed, which a plugin's session does not tell again."""
-
-
 def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
-    """The options of sessions by ONNX Runtime's names, and the memory of their tensors.
-
-    The parts of one graph differ in the fallback to the CPU provider alone: the graph is barred
-    from it if every part is.
-    """
+    """The options of a graph's sessions, barred from the CPU if all are, and their memory."""
     options = sessions[0].get_session_options()
     return {
         "providers": json.dumps(sessions[0].get_provider_options(), sort_keys=True),
@@ -184,5 +150,68 @@ def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, s
 
 
 def refuses_fallback(session: Any) -> bool:
-    """True if the session was barred from the CPU provider."""
     return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")
+
+
+class OnnxGraph:
+    """A loaded graph: the sessions of its parts."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        folder: Path,
+        device: OnnxDevice,
+        threads: int,
+        *,
+        sizes: DimensionSizes | None = None,
+        context: Path | None = None,
+    ) -> None:
+        """Load every part, for these symbolic sizes; compiled ones go into the folder `context`."""
+        self.graph = graph
+        self.device = device
+        self._folder = folder
+        self.kept: object = None
+        """The object that keeps the folder if it is a temporary one."""
+        self._threads = threads
+        self._sizes = sizes
+        self.sessions: Sessions = self._open(context=context)
+        """The sessions by part; another mapping as soon as they are other sessions."""
+
+    @contextmanager
+    def profiled(self, folder: Path) -> Iterator[Sessions]:
+        """Let queries execute on sessions that leave profiles in the folder at `end_profiling`."""
+        usual = self.sessions
+        self.sessions = self._open(profile=folder)
+        try:
+            yield self.sessions
+        finally:
+            self.sessions = usual
+
+    def _open(self, *, context: Path | None = None, profile: Path | None = None) -> Sessions:
+        return {
+            name: create_session(
+                self._folder / part.file,
+                self.device,
+                lambda fallback, name=name: session_options(  # type: ignore[misc]
+                    self._threads,
+                    fallback=fallback,
+                    sizes=self._sizes,
+                    entries=_context_entries(context, name, fallback),
+                    profile=None if profile is None else profile / name,
+                ),
+            )
+            for name, part in self.graph.parts.items()
+        }
+
+
+def context_file(session: Any) -> Path:
+    """The file of the compiled part that a session with a context has written."""
+    return Path(session.get_session_options().get_session_config_entry(_CONTEXT_FILE))
+
+
+def _context_entries(context: Path | None, part: Part, fallback: bool) -> dict[str, str]:
+    """A file of its own for each attempt, since a refused one leaves its file behind."""
+    if context is None:
+        return {}
+    file = context / f"{part}-{'divided' if fallback else 'whole'}.onnx"
+    return {_CONTEXT_ENABLE: "1", _CONTEXT_FILE: str(file)}

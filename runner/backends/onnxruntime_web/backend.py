@@ -4,45 +4,41 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from runner.backends.base import (
-    DeviceMemory,
-    FloatArray,
     Generator,
     Iteration,
     PageMemory,
+    ProofEvidence,
     Query,
     Region,
     Stage,
-    Trainer,
 )
 from runner.backends.evidence import observe
-from runner.backends.graphs.feeds import Feeds, forward_pass
-from runner.backends.graphs.outputs import Outputs, all_finite, float_outputs, graph_columns
+from runner.backends.graphs.feeds import forward_pass
+from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.device import (
+    PROVIDERS,
+    NodePlacement,
     WebDevice,
     require_precision,
     takes_software,
     wants_software,
     web_device,
 )
-from runner.backends.onnxruntime_web.evidence import PROVIDERS, NodePlacement
-from runner.backends.onnxruntime_web.generation import WebGenerator
-from runner.backends.onnxruntime_web.graph import WebGraph
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
-from runner.backends.onnxruntime_web.query import PageQuery, bind_query, nothing_query
+from runner.backends.onnxruntime_web.query import PageQuery, WebGenerator, WebGraph, bind_query
 from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
-from runner.contract.support import mode_error
-from runner.contract.web.browser_choice import BrowserChoice
+from runner.contract.web import BrowserChoice
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyDevice
@@ -55,7 +51,7 @@ _COMPUTES: Mapping[Precision, str] = {
 }
 
 
-class WebSession:
+class WebSession(GraphSession):
     """The graph of a job in a page: one shape at a time, as sizes are fixed when it is loaded.
 
     Of loading, `interpreter` is launching the browser and its page, `import` ONNX Runtime Web and
@@ -71,12 +67,13 @@ class WebSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Start the browser and load the graph of the first cell that has one."""
         self._job, self._graphs = job, graphs
         self._backend = job.cells[0].backend
         self._asked_threads = threads
         self._limits = PageLimits.of(job)
-        self.threads = threads if self._backend == "wasm" else None
+        is_wasm = self._backend == "wasm"
+        self.threads = threads if is_wasm else None
+        self.region: Region = "host" if is_wasm else "host_to_host"
         self._exits = ExitStack()
         self._page: WebPage | None = None
         self._device = WebDevice("")
@@ -98,7 +95,6 @@ class WebSession:
 
     @property
     def device_name(self) -> str:
-        """The processor, the adapter, or a software adapter with the processor behind it."""
         return self._device.name
 
     @property
@@ -107,23 +103,16 @@ class WebSession:
         return float(self._opened().facts["resolution_ms"]) / 1000
 
     @property
-    def region(self) -> Region:
-        """That of the host, or both copies around an adapter."""
-        return "host" if self._backend == "wasm" else "host_to_host"
-
-    @property
     def libraries(self) -> Mapping[str, str]:
-        """Versions of browser, runtime and driver."""
         page = self._opened()
         return {
             "onnxruntime-web": page.runtime_version,
-            "browser": f"{page.browser.executable.name} {page.browser.version}",
+            "browser": f"{page.browser.executable.name} {page.browser.browser.version}",
             **versions(("playwright", "numpy")),
         }
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Graph and options of the cell bound last."""
         page = self._opened()
         options = {
             "provider": self._backend,
@@ -142,27 +131,19 @@ class WebSession:
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> PageQuery:
-        """Give the page the inputs; a graph of another shape is loaded first."""
         return bind_query(self._graph_for(cell), self._job.model, inputs)
 
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
-        """The same: both copies are in every call."""
         return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """The decode loop over the graph's parts, in the page."""
         del clock  # the page has its own
         graph = self._graph_for(cell)
         return WebGenerator(graph, self._job.model, inputs, tokens_to_generate(cell))
 
-    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """Refuse: graphs for inference have no gradients."""
-        del inputs, clock
-        raise mode_error(cell, "training")
-
     def empty(self) -> Query:
-        """A query of the page that computes nothing."""
-        return nothing_query(self._opened())
+        page = self._opened()
+        return PageQuery(page, page.call("bindNothing"))
 
     def peak_kernels(self) -> PeakKernels | None:
         """No kernels, as a page has none apart from a graph's; None on a software adapter."""
@@ -170,43 +151,41 @@ class WebSession:
             return None
         return PeakKernels("no kernels of a page are measured")
 
-    def all_finite(self, outputs: object) -> bool:
-        """True if every output is finite."""
-        return all_finite(_outputs(outputs))
+    def outputs_of(self, outputs: Any) -> Outputs:
+        return {name: np.asarray(value) for name, value in outputs.items()}
 
-    def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
-        """The floating-point outputs as fp32, by dotted path."""
-        return float_outputs(_outputs(outputs))
-
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         """Load the graph again in a page whose runtime logs where it places nodes."""
         del iteration
         outcome = observe(query)
-        placement = self._placement()
+        browser, threads = self._opened().browser, self._asked_threads
+        page = WebPage(browser, self._backend, threads, verbose=True, limits=self._limits)
+        with closing(page):
+            graph = self._load(page, self._bound_cell)
+            if graph.makes_sessions_late:
+                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
+                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
+            placement = NodePlacement(page.log)
         proof = placement.proof(self._backend)
+        facts = self._opened().facts
+        adapter = facts.get("adapter") or facts.get("context") or {}
         evidence = {
             "claimed": self._backend,
             "provider": PROVIDERS[self._backend],
-            **self._page_evidence(),
+            "browser": self.libraries["browser"],
+            "threads": str(facts["threads"]),
+            "isolated": str(facts["isolated"]).lower(),
+            **{f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""},
             **placement.evidence(),
             **outcome.failure,
         }
         return ("partial" if outcome.error and proof == "proven" else proof), evidence
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Refuse: a page has no profiler of operators."""
         del action, stem
         raise Unsupported(reason("web_no_profiler"))
 
-    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """None: adapters do not tell their memory."""
-        del reset
-        return None
-
     def page_memory(self) -> PageMemory:
-        """The page's memories of WebAssembly, and its buffers of WebGPU."""
         bytes_: Mapping[str, int] = self._opened().call("memory")
         uses_gpu = self._backend == "webgpu"
         return PageMemory(
@@ -216,12 +195,10 @@ class WebSession:
         )
 
     def trim(self) -> None:
-        """End the browser after a cell: the next one gets a fresh one."""
         if not self._is_fresh:
             self.close()
 
     def close(self) -> None:
-        """End the browser."""
         self._page = None
         self._exits.close()
 
@@ -230,21 +207,16 @@ class WebSession:
         if self._page is not None and self._page.has_ended:
             self.close()
         if self._page is None:
-            self._page = self._start()
-            self._is_fresh = True
-            self._shape = ""
+            with ExitStack() as exits:
+                software = wants_software(self._job)
+                browser = exits.enter_context(started_browser(self._backend, software=software))
+                page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
+                exits.callback(page.close)
+                allowed = takes_software(self._job)
+                self._device = web_device(self._backend, page.facts, software=allowed)
+                self._exits = exits.pop_all()
+            self._page, self._is_fresh, self._shape = page, True, ""
         return self._page
-
-    def _start(self) -> WebPage:
-        with ExitStack() as exits:
-            browser = exits.enter_context(
-                started_browser(self._backend, software=wants_software(self._job))
-            )
-            page = WebPage(browser, self._backend, self._asked_threads, limits=self._limits)
-            exits.callback(page.close)
-            self._device = web_device(self._backend, page.facts, software=takes_software(self._job))
-            self._exits = exits.pop_all()
-        return page
 
     def _graph_for(self, cell: Cell) -> WebGraph:
         page = self._opened()
@@ -260,42 +232,10 @@ class WebSession:
     def _load(self, page: WebPage, cell: Cell) -> WebGraph:
         graph, folder = find_graph(self._job, cell, self._graphs)
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
-        feeds: Feeds = forward_pass(graph, self._job.model, inputs)[1]
+        feeds = forward_pass(graph, self._job.model, inputs)[1]
         self._bound_cell = cell
         return WebGraph(page, self._backend, graph, folder, feeds)
 
-    def _placement(self) -> NodePlacement:
-        page = WebPage(
-            self._opened().browser,
-            self._backend,
-            self._asked_threads,
-            verbose=True,
-            limits=self._limits,
-        )
-        with closing(page):
-            graph = self._load(page, self._bound_cell)
-            if graph.makes_sessions_late:
-                inputs = synthesise(self._job.model, self._bound_cell, self._job.weights_seed)
-                WebGenerator(graph, self._job.model, inputs, new_tokens=2)
-            return NodePlacement(page.log)
-
-    def _page_evidence(self) -> dict[str, str]:
-        facts = self._opened().facts
-        adapter = facts.get("adapter") or facts.get("context") or {}
-        words = {f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""}
-        return {
-            "browser": self.libraries["browser"],
-            "threads": str(facts["threads"]),
-            "isolated": str(facts["isolated"]).lower(),
-            **words,
-        }
-
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> WebSession:
-    """Load the job's graph in a browser."""
     return WebSession(job, threads, graphs)
-
-
-def _outputs(outputs: object) -> Outputs:
-    assert isinstance(outputs, dict)
-    return {name: np.asarray(value) for name, value in outputs.items()}

@@ -5,12 +5,11 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import psutil
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
@@ -18,9 +17,8 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
-from runner.contract.installation import how_to_install
 from runner.contract.reasons import reason
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, HEADED_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE, HEADED_VARIABLE
 from runner.measure.clock import monotonic
 
 OWN_BROWSER = FOLDER / "chromium" / "chromium"
@@ -37,7 +35,6 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
         "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
     ),
 }
-_REMEDY = f"{how_to_install('browser')} installs one; or start a container engine"
 _ALWAYS = (
     "--no-sandbox",
     "--disable-dev-shm-usage",
@@ -51,15 +48,11 @@ _OF_BACKEND: Mapping[Backend, tuple[str, ...]] = {
     "webnn": ("--enable-features=WebMachineLearningNeuralNetwork",),
 }
 _PROFILE = "--user-data-dir="
-SOFTWARE_ADAPTER = ("--use-webgpu-adapter=swiftshader",)
-"""Selects the adapter that computes WebGPU on the CPU."""
-LAUNCH_S = 60
 CLOSE_S = 10
 """The most seconds that a browser or a page takes to end before it is killed."""
 
 
 def find_browser(environment: Mapping[str, str] = os.environ) -> Path:
-    """The executable of the browser that is asked for; our own where none is."""
     named = environment.get(BROWSER_VARIABLE, "")
     if not named and OWN_BROWSER.is_file():
         return OWN_BROWSER
@@ -85,17 +78,11 @@ def found_browsers(environment: Mapping[str, str] = os.environ) -> dict[str, Pat
 
 
 def runtime_version() -> str:
-    """The version of ONNX Runtime Web."""
     try:
         versions = json.loads((FOLDER / VERSIONS_FILE).read_text("utf-8"))
     except OSError as error:
         raise Unavailable(reason("onnx_web_missing")) from error
     return str(versions["onnxruntime-web"])
-
-
-def switches(backend: Backend, *, software: bool) -> tuple[str, ...]:
-    """The command line of a browser for that backend."""
-    return (*_ALWAYS, *_OF_BACKEND[backend], *(SOFTWARE_ADAPTER if software else ()))
 
 
 @dataclass(frozen=True)
@@ -107,24 +94,15 @@ class StartedBrowser:
     arguments: Sequence[str]
     process: psutil.Process
     launch_ns: int
-    """From its launch until it listens."""
-
-    @property
-    def version(self) -> str:
-        """Its version, as it tells it."""
-        return self.browser.version
 
     def processes(self) -> list[psutil.Process]:
-        """All of its processes that are alive."""
         with suppress(psutil.NoSuchProcess):
             return [self.process, *self.process.children(recursive=True)]
         return []
 
     def kill(self) -> None:
         """End all of its processes: they are a group, which outlives its first one."""
-        for process in self.processes():
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self.processes())
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -162,24 +140,26 @@ class StartedBrowser:
 def started_browser(
     backend: Backend, *, software: bool, environment: Mapping[str, str] = os.environ
 ) -> Iterator[StartedBrowser]:
-    """A fresh browser with a profile of its own, which ends with the context."""
     executable = find_browser(environment)
-    arguments = switches(backend, software=software)
+    arguments = (
+        *_ALWAYS,
+        *_OF_BACKEND[backend],
+        *(("--use-webgpu-adapter=swiftshader",) if software else ()),
+    )
     headless = environment.get(HEADED_VARIABLE) != "1"
     # A browser that is killed leaves its temporary files.
     temporary = TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
     with temporary as folder, _DRIVER.running() as playwright:
         before = {child.pid for child in psutil.Process().children(recursive=True)}
         began = monotonic()
-        browser = _launch(playwright, executable, arguments, headless, Path(folder))
+        browser = _launch(playwright, executable, arguments, headless, folder)
         launch_ns = monotonic() - began
         children = psutil.Process().children(recursive=True)
-        new = (child for child in children if child.pid not in before and _is_browser(child))
-        process = next(new, None)
-        if process is None:
+        new = ((child, _profile(child)) for child in children if child.pid not in before)
+        process, profile = next((pair for pair in new if pair[1]), (None, None))
+        if process is None or profile is None:
             raise Unavailable(reason("browser_ended_at_once", browser=executable.name))
         started = StartedBrowser(browser, executable, arguments, process, launch_ns)
-        profile = _profile(process)
         try:
             yield started
         finally:
@@ -216,14 +196,15 @@ class _Driver:
     def kill(self) -> None:
         """End it, since it answers no more: calls fail, and the next context starts another."""
         self._playwright = None
-        for process in self._processes:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self._processes)
 
     def _started(self) -> Playwright:
         own = psutil.Process()
         before = {child.pid for child in own.children()}
-        self._playwright = _start_driver()
+        try:
+            self._playwright = sync_playwright().start()
+        except Exception as error:  # Playwright raises no class of its own there
+            raise Unavailable(reason("browser_driver", error=error)) from error
         self._processes = [child for child in own.children() if child.pid not in before]
         return self._playwright
 
@@ -231,34 +212,28 @@ class _Driver:
 _DRIVER = _Driver()
 
 
-def _start_driver() -> Playwright:
-    try:
-        return sync_playwright().start()
-    except Exception as error:  # Playwright raises no class of its own there
-        raise Unavailable(reason("browser_driver", error=error)) from error
-
-
 def _launch(
-    playwright: Playwright,
-    executable: Path,
-    arguments: Sequence[str],
-    headless: bool,
-    temporary: Path,
+    playwright: Playwright, executable: Path, arguments: Sequence[str], headless: bool, folder: str
 ) -> Browser:
     try:
         return playwright.chromium.launch(
             executable_path=executable,
             args=[*arguments],
             headless=headless,
-            env={**os.environ, "TMPDIR": str(temporary)},
-            timeout=LAUNCH_S * 1000,
+            env={**os.environ, "TMPDIR": folder},
+            timeout=60_000,
         )
     except Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         words = next((line for line in lines if "error while loading" in line), lines[0])
-        raise Unavailable(
-            reason("browser_does_not_start", browser=executable.name, words=words)
-        ) from error
+        facts = {"browser": executable.name, "words": words}
+        raise Unavailable(reason("browser_does_not_start", **facts)) from error
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -268,19 +243,11 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def _is_browser(process: psutil.Process) -> bool:
-    """True for the browser's first process: those that it starts have a type."""
+def _profile(process: psutil.Process) -> str | None:
+    """The profile of a browser's first process, which its driver made; None for any other one."""
     with suppress(psutil.Error):
-        command: list[Any] = process.cmdline()
-        typed = any(str(word).startswith("--type=") for word in command)
-        return not typed and any(str(word).startswith(_PROFILE) for word in command)
-    return False
-
-
-def _profile(process: psutil.Process) -> Path:
-    """The folder of a browser's profile, which its driver made."""
-    with suppress(psutil.Error):
-        for word in process.cmdline():
-            if word.startswith(_PROFILE):
-                return Path(word.removeprefix(_PROFILE))
-    raise Unavailable(reason("browser_ended_at_once"))
+        words = process.cmdline()
+        profiles = [word.removeprefix(_PROFILE) for word in words if word.startswith(_PROFILE)]
+        if profiles and not any(word.startswith("--type=") for word in words):
+            return profiles[0]
+    return None

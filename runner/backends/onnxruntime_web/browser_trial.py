@@ -1,36 +1,30 @@
-"""A trial of each browser found here: `python -m runner.backends.onnxruntime_web.browser_trial`.
-
-It prints a JSON line for each browser and backend, with the browser's own words.
-"""
+"""A trial of each browser found here: a JSON line for each backend, in the browser's words."""
 
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 
 from runner.backends.onnxruntime_web.browser import found_browsers, started_browser
 from runner.backends.onnxruntime_web.device import web_device
-from runner.backends.onnxruntime_web.page import WebPage
+from runner.backends.onnxruntime_web.page import WebPage, single_node
 from runner.contract.axes import Backend
-from runner.contract.web.browser_choice import BROWSER_VARIABLE
-from runner.contract.web.pages import web_session_options
+from runner.contract.web import BROWSER_VARIABLE, web_session_options
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
 _NOT_DRIVEN = ("firefox", "firefox-esr", "/Applications/Firefox.app/Contents/MacOS/firefox")
 _PART = "forward"
-_OPSET, _IR_VERSION = 17, 8
 
 
 def findings(environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, object]]:
-    """The findings on each backend in each browser, as soon as there is one."""
     for name, executable in found_browsers(environment).items():
         for backend in TRIED:
             yield {
@@ -65,23 +59,19 @@ def _try(executable: Path, backend: Backend) -> Iterator[dict[str, object]]:
     """Facts about the browser while a graph is executed in it: its version, then the device."""
     environment = {BROWSER_VARIABLE: str(executable)}
     with started_browser(backend, software=False, environment=environment) as browser:
-        yield {"version": browser.version}
-        page = WebPage(browser, backend, threads=1)
-        try:
+        yield {"version": browser.browser.version}
+        with closing(WebPage(browser, backend, threads=1)) as page:
             device = web_device(backend, page.facts, software=True)
             _compute(page, backend)
-        finally:
-            page.close()
         yield {"message": device.name}
 
 
 def _compute(page: WebPage, backend: Backend) -> None:
-    """Let the page double a number."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "double.onnx")
-        onnx.save(_doubling(), path)
+        onnx.save(single_node("Add", ["x", "x"]), path)
         part: dict[str, Any] = {"name": _PART, "weights": [], "overrides": {}}
-        part["url"] = page.file(path)
+        part["url"] = page.server.add_file(path)
         opened = page.call("open", {"parts": [part], "options": web_session_options(backend)})
     inputs = {"x": page.array(np.full(1, 2, np.float32))}
     bound = {"parts": [{"name": _PART, "inputs": ["x"]}], "inputs": inputs}
@@ -91,14 +81,7 @@ def _compute(page: WebPage, backend: Backend) -> None:
         raise ValueError(f"2 + 2 is {value.tolist()} there")
 
 
-def _doubling() -> onnx.ModelProto:
-    values = [make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in ("x", "y")]
-    graph = make_graph([make_node("Add", ["x", "x"], ["y"])], "double", values[:1], values[1:])
-    return make_model(graph, opset_imports=[make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
-
-
 def main() -> int:
-    """Print the findings."""
     for finding in findings():
         sys.stdout.write(f"{json.dumps(finding)}\n")
         sys.stdout.flush()

@@ -1,8 +1,7 @@
 """Install the browser and ONNX Runtime Web: `python install.py`, standard library and brotli only.
 
 The versions stand in `package-lock.json` beside this file, in npm's own format, with the hash of
-each archive, which is compared before anything of it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names
-a mirror. npm itself is not needed: neither package has code to execute, nor needs another one.
+each archive, which is compared before it is unpacked. `ACCELMATRIX_NPM_REGISTRY` names a mirror.
 """
 
 import argparse
@@ -48,7 +47,6 @@ class InstallError(Exception):
 class Archive:
     """One locked package."""
 
-    name: str
     version: str
     path: str
     """Behind the registry's address."""
@@ -57,15 +55,12 @@ class Archive:
 
 
 def locked(lock: Path = LOCK) -> Mapping[str, Archive]:
-    """The packages of the lock file, by name."""
     packages = json.loads(lock.read_text("utf-8"))["packages"]
     archives = {}
     for path_within, facts in packages.items():
-        if not path_within:
-            continue
-        name = path_within.removeprefix("node_modules/")
-        path = facts["resolved"].removeprefix(NPM_REGISTRY)
-        archives[name] = Archive(name, facts["version"], path, facts["integrity"])
+        if name := path_within.removeprefix("node_modules/"):
+            path = facts["resolved"].removeprefix(NPM_REGISTRY)
+            archives[name] = Archive(facts["version"], path, facts["integrity"])
     return archives
 
 
@@ -85,7 +80,6 @@ def install(folder: Path, registry: str, lock: Path = LOCK) -> None:
 
 
 def fetch_archive(archive: Archive, registry: str) -> bytes:
-    """The archive's bytes, compared with its hash."""
     url = f"{registry.rstrip('/')}{archive.path}"
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:  # noqa: S310
@@ -100,7 +94,6 @@ def fetch_archive(archive: Archive, registry: str) -> bytes:
 
 
 def unpack_runtime(content: bytes, folder: Path) -> None:
-    """Write the files of ONNX Runtime Web that pages load."""
     folder.mkdir(parents=True)
     files = dict(_members(gzip.decompress(content), "package/dist"))
     for name in RUNTIME_FILES:
@@ -110,7 +103,6 @@ def unpack_runtime(content: bytes, folder: Path) -> None:
 
 
 def unpack_browser(content: bytes, folder: Path) -> None:
-    """Write the browser with its software adapter of WebGPU."""
     import brotli
 
     folder.mkdir(parents=True)
@@ -124,7 +116,6 @@ def unpack_browser(content: bytes, folder: Path) -> None:
 
 
 def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
-    """Name and content of each file that lies directly in a folder of a tar archive."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             path = PurePosixPath(member.name)
@@ -134,7 +125,6 @@ def _members(archive: bytes, folder: str = ".") -> Iterator[tuple[str, bytes]]:
 
 
 def main() -> int:
-    """Install into this interpreter's environment."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="where to (default: %(default)s)"

@@ -4,27 +4,29 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import openvino as ov
 
-from runner.backends.base import (
-    DeviceMemory,
-    FloatArray,
-    Generator,
-    Iteration,
-    Query,
-    Region,
-    Stage,
-    Trainer,
-)
+from runner.backends.base import Generator, Iteration, ProofEvidence, Query, Region, Stage
 from runner.backends.evidence import SeenKernels, look_again
-from runner.backends.graphs.generation import GraphGenerator
-from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
-from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
-from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
+from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
+from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
+from runner.backends.openvino.device import (
+    Compiler,
+    arithmetic_of_compiled,
+    base_name,
+    find_openvino_device,
+    identity_model,
+)
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace
-from runner.backends.openvino.graph import CompiledPart, OpenVINOGraph, OpenVINOGraphs
-from runner.backends.openvino.int8 import Quantized, int8_products
+from runner.backends.openvino.graph import (
+    CompiledPart,
+    OpenVINOGraph,
+    OpenVINOGraphs,
+    Quantized,
+    int8_products,
+)
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
 from runner.backends.peaks import PeakKernels
@@ -32,8 +34,6 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
-from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.energy import EnergyDevice
@@ -54,13 +54,13 @@ _OPTIONS = (
 """The properties of a compiled model that are recorded, if it has them."""
 _MEMBER = re.compile(r"<\w+\.(\w+): -?\d+>")
 """The representation of a member of an enumeration in Python."""
+_LIBRARIES = ("openvino", "nncf", "numpy")
 
 
 def compiled_columns(
     parts: Sequence[CompiledPart], shapes: str, quantized: Quantized | None
 ) -> dict[str, object]:
-    """The columns about the compiled parts of a graph."""
-    options = {**options_of(parts[0].compiled), "shapes": shapes}
+    options = {**_options_of(parts[0].compiled), "shapes": shapes}
     precision = "+".join(sorted({arithmetic_of_compiled(part.compiled) for part in parts}))
     if quantized is not None:
         options["nncf_quantize_s"] = f"{quantized.duration_s:.1f}"
@@ -79,16 +79,9 @@ def require_int8(parts: Sequence[CompiledPart], quantized: Quantized | None) -> 
         raise Unsupported(reason("openvino_no_int8"))
 
 
-def options_of(compiled: ov.CompiledModel) -> dict[str, str]:
-    """The options that a compiled model reports."""
+def _options_of(compiled: ov.CompiledModel) -> dict[str, str]:
     known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
     return {name: _text(compiled.get_property(name)) for name in _OPTIONS if name in known}
-
-
-def threads_of(compiled: ov.CompiledModel) -> int | None:
-    """Threads that a compiled model reports; None if it reports none."""
-    threads = options_of(compiled).get(_THREADS)
-    return None if threads is None else int(threads)
 
 
 def _int8_products(parts: Sequence[CompiledPart]) -> int:
@@ -103,15 +96,8 @@ def _text(value: object) -> str:
     return member[1] if member else str(value)
 
 
-_LIBRARIES = ("openvino", "nncf", "numpy")
-
-
-class OpenVINOSession:
-    """The prepared graphs of a job on one device.
-
-    Of loading, `instantiate` is finding the device and reading the graph, `weights` compiling it:
-    there OpenVINO chooses kernels and lays out the weights for them.
-    """
+class OpenVINOSession(GraphSession):
+    """The prepared graphs of a job on one device; of loading, `weights` is compiling the first."""
 
     interop_threads = None
     clock_resolution_s = None
@@ -122,7 +108,6 @@ class OpenVINOSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Read the first graph and compile it for its cell."""
         self._job = job
         start = monotonic()
         core = ov.Core()
@@ -140,31 +125,23 @@ class OpenVINOSession:
             "weights": monotonic() - begin,
         }
         self.parameters = opened.graph.parameters
-        self.threads = threads_of(opened.parts[0].compiled)
+        reported = _options_of(opened.parts[0].compiled).get(_THREADS)
+        self.threads = None if reported is None else int(reported)
+        self.device_name = self._device.device_name
+        self.energy_device = EnergyDevice(self._device.is_discrete, self._device.pci_address)
+        is_cpu = base_name(self._device.name) == "CPU"
+        self.region: Region = "host" if is_cpu else "host_to_host"
         self._requests: tuple[PartRequest, ...] = ()
 
     @property
-    def device_name(self) -> str:
-        """The processor, or the name that its maker gives another device."""
-        return self._device.device_name
-
-    @property
-    def energy_device(self) -> EnergyDevice:
-        """A card of its own, or a part of the processor's package: CPU, NPU, integrated GPU."""
-        return EnergyDevice(self._device.is_discrete, self._device.pci_address)
-
-    @property
     def libraries(self) -> dict[str, str]:
-        """Versions of OpenVINO, NNCF and numpy."""
         return versions(_LIBRARIES)
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Device, and graph and options of the cell bound last; before, of the first with a graph.
+        """Those of the cell bound last; none while no part is compiled.
 
-        Empty while no part is compiled: after a failure, and after the session was closed.
-        In mode `startup` the graph is compiled twice more here, to measure the gain of a warm
-        cache: that takes too much memory and time for the other modes.
+        In mode `startup` the graph is compiled twice more here, to measure a warm cache.
         """
         opened = self._graphs.latest
         if opened is None or not opened.parts:
@@ -179,57 +156,35 @@ class OpenVINOSession:
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> GraphQuery:
-        """Let requests read the inputs in host memory; another shape is compiled here."""
         opened = self._open(cell)
         query = opened.query(inputs)
         require_int8(opened.parts, opened.quantized)
         self._requests = query.requests
         return query
 
-    @property
-    def region(self) -> Region:
-        """The host's own on the CPU; other devices copy what they take and give."""
-        return "host" if base_name(self._device.name) == "CPU" else "host_to_host"
-
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> GraphQuery:
-        """The same query, whose inputs and outputs lie in host memory anyhow."""
         return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
-        """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
         opened = self._open(cell)
         executors = opened.executors()
-        self._requests = tuple(one for part in executors.values() for one in part.requests)
-        return GraphGenerator(self._job.model, opened.graph, executors, inputs, new_tokens, clock)
-
-    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """Refuse: graphs for inference have no gradients."""
-        del inputs, clock
-        raise mode_error(cell, "training")
+        self._requests = tuple(r for part in executors.values() for r in part.requests)
+        loop = DecodeLoop(self._job.model, opened.graph.takes, executors, inputs)
+        return GraphGenerator(loop, new_tokens, clock)
 
     def empty(self) -> GraphQuery:
-        """A query over a model without operators, which returns its input."""
         model = identity_model()
         return identity_query(model, self._compiler.compile(model))
 
     def peak_kernels(self) -> PeakKernels:
-        """OpenVINO's product and negation, as the session's compiler makes them."""
         precision = self._job.cells[0].precision
         return openvino_peaks(self._compiler, self._device.name, precision)
 
-    def all_finite(self, outputs: object) -> bool:
-        """True if every output is finite."""
-        return all_finite(to_arrays(outputs))
+    def outputs_of(self, outputs: Any) -> Outputs:
+        return to_arrays(outputs)
 
-    def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The floating-point outputs as fp32, by dotted path."""
-        return float_outputs(to_arrays(outputs))
-
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
-        """Ask the compiled parts for the devices; parts compiled anew profile accelerators."""
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         repeated = iteration or (lambda: nullcontext(query))
         opened = self._graphs.latest
         parts = opened.graph.parts.values() if opened else ()
@@ -242,19 +197,12 @@ class OpenVINOSession:
         return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Profile one call with OpenVINO's performance counters."""
         trace(action, self._requests, self._compiler, stem)
 
     def trim(self) -> None:
         """Do nothing: a request's memory goes with it, or when another shape is compiled."""
 
-    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """None: the CPU uses the host's memory, and OpenVINO has no peak of other devices."""
-        del reset
-        return None
-
     def close(self) -> None:
-        """Drop the graphs and all that was compiled."""
         self._requests = ()
         self._graphs.close()
 
@@ -265,7 +213,6 @@ class OpenVINOSession:
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OpenVINOSession:
-    """Load the job's graph on the chosen device, with that many threads."""
     cell = job.cells[0]
     if cell.backend != "openvino":
         raise Unsupported(reason("no_device_for_backend", runtime="openvino", backend=cell.backend))

@@ -1,23 +1,47 @@
-"""OpenVINO's devices: choosing one, and explaining its errors."""
+"""OpenVINO's devices: choosing one, compiling for it, and explaining its errors."""
 
 import re
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from shutil import disk_usage
 from typing import Any
 
 import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
+from runner.contract.cell import Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.reasons import ReasonCode, reason
+from runner.measure.clock import monotonic
 
 _AUTO = "AUTO"
 _PREFERRED = ("GPU", "CPU")
-"""The order in which OpenVINO's own AUTO goes through types of devices; an NPU is taken only by
-name, as there."""
+"""OpenVINO's own order of types of devices in AUTO; an NPU is taken only by name."""
+_PCI_KEYS = ("domain", "bus", "device", "function")
+_PCI_PART = re.compile(r"(domain|bus|device|function)\W+(0x[0-9a-f]+|\d+)")
+"""A part of `{domain: 0 bus: 3 device: 0x0 function: 0}`, as OpenVINO writes its PCIInfo."""
+_OUT_OF_MEMORY = re.compile(
+    r"bad_alloc|bad allocation"
+    r"|Failed to allocate (\d+ bytes of |zero )?memory"
+    r"|Exceeded max size of memory|buffer allocation failed|out of GPU resources"
+    r"|CL_(OUT_OF_RESOURCES|OUT_OF_HOST_MEMORY|MEM_OBJECT_ALLOCATION_FAILURE)"
+    r"|ZE_RESULT_ERROR_OUT_OF_(DEVICE|HOST)_MEMORY"
+)
+"""Messages of the plugins for CPU, GPU and NPU, and of the allocator that all of them use."""
+_LOCATION = re.compile(r"Exception from \S+:\d+:")
+_HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
+"""The arithmetic to request; in an int8 model that of operators which are not quantised."""
+_PLACEMENT: Mapping[str, object] = {
+    "ENABLE_HYPER_THREADING": True,
+    "SCHEDULING_CORE_TYPE": "ANY_CORE",
+    "ENABLE_CPU_PINNING": False,
+}
+"""The process is pinned to the CPUs that its threads shall have, for every runtime: OpenVINO shall
+neither leave some of them out nor bind threads to them one by one, which others do not."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +53,8 @@ class OpenVINODevice:
     full_name: str
     """OpenVINO's words for what it is: a processor's name with its padding, or `ARM CPU`."""
     requested: str | None
-    """The name that the user requested; None if there was no request."""
     available: tuple[str, ...]
-    """Every device that OpenVINO finds."""
     is_discrete: bool = False
-    """True if it is a GPU on a card of its own."""
     pci_address: str | None = None
     """The card's address, such as `0000:03:00.0`; None if it has none or OpenVINO tells none."""
     memory_bytes: int | None = None
@@ -48,7 +69,6 @@ class OpenVINODevice:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """The build, as columns of a record."""
         return {
             "device_memory_bytes": self.memory_bytes,
             "device_compute_units": self.execution_units,
@@ -56,16 +76,18 @@ class OpenVINODevice:
 
 
 def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
-    """The requested device; without a request the first GPU, discrete ones first, or the CPU.
-
-    For AUTO, OpenVINO chooses a device; the model then executes on that one directly, so that AUTO
-    can neither start on the CPU meanwhile nor fall back to it.
+    """The requested device, or the one that AUTO chooses, without its fallback to the CPU; without
+    a request the first GPU, discrete ones first, or the CPU.
     """
     available = tuple(core.available_devices)
     if requested is None:
         name = _preferred(core, available)
+    elif requested == _AUTO:
+        compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
+        name = str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
     else:
-        name = _chosen_by_openvino(core) if requested == _AUTO else _listed(requested, available)
+        same = (name for name in available if base_name(name) == base_name(requested))
+        name = next(same, None)
     if name is None:
         names = ", ".join(available)
         code: ReasonCode = "openvino_no_such_device" if names else "openvino_no_device"
@@ -81,13 +103,8 @@ def base_name(name: str) -> str:
 
 
 def identity_model() -> ov.Model:
-    """A model that computes nothing and returns its input."""
     value = operators.parameter([1], np.float32, name="nothing")
     return ov.Model([operators.result(value)], [value], "nothing")
-
-
-def _listed(requested: str, available: tuple[str, ...]) -> str | None:
-    return next((name for name in available if base_name(name) == base_name(requested)), None)
 
 
 def _preferred(core: Any, available: tuple[str, ...]) -> str | None:
@@ -124,7 +141,6 @@ def _pci_address(core: Any, name: str) -> str | None:
 
 
 def _number(core: Any, name: str, key: str) -> int | None:
-    """A number above zero; None where the plug-in tells none."""
     value = _property(core, name, key)
     return value if isinstance(value, int) and value > 0 else None
 
@@ -136,46 +152,75 @@ def _property(core: Any, name: str, key: str) -> object:
         return None
 
 
-_PCI_KEYS = ("domain", "bus", "device", "function")
-_PCI_PART = re.compile(r"(domain|bus|device|function)\W+(0x[0-9a-f]+|\d+)")
-"""A part of `{domain: 0 bus: 3 device: 0x0 function: 0}`, as OpenVINO writes its PCIInfo."""
-
-
-def _chosen_by_openvino(core: Any) -> str:
-    compiled = core.compile_model(identity_model(), _AUTO, {"ENABLE_STARTUP_FALLBACK": False})
-    return str(compiled.get_property("EXECUTION_DEVICES")[0]).strip("()")
-
-
-_OUT_OF_MEMORY = re.compile(
-    r"bad_alloc|bad allocation"
-    r"|Failed to allocate (\d+ bytes of |zero )?memory"
-    r"|Exceeded max size of memory|buffer allocation failed|out of GPU resources"
-    r"|CL_(OUT_OF_RESOURCES|OUT_OF_HOST_MEMORY|MEM_OBJECT_ALLOCATION_FAILURE)"
-    r"|ZE_RESULT_ERROR_OUT_OF_(DEVICE|HOST)_MEMORY"
-)
-"""Messages of the plugins for CPU, GPU and NPU, and of the allocator that all of them use."""
-_LOCATION = re.compile(r"Exception from \S+:\d+:")
-_LONGEST = 400
-
-
 def is_out_of_memory(error: BaseException) -> bool:
-    """True if OpenVINO says that memory ran out."""
     return isinstance(error, RuntimeError) and _OUT_OF_MEMORY.search(str(error)) is not None
 
 
 @contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn an error into the reason why OpenVINO cannot do this with the model."""
     try:
         yield
     except RuntimeError as error:
         if is_out_of_memory(error):
             raise
-        raise Unsupported(
-            reason("openvino_cannot", action=action, error=_one_line(error))
-        ) from error
+        # Without the lines of OpenVINO's source that the message names.
+        message = " ".join(_LOCATION.sub("", str(error)).split())[:400]
+        raise Unsupported(reason("openvino_cannot", action=action, error=message)) from error
 
 
-def _one_line(error: RuntimeError) -> str:
-    """The error's message, without the lines of OpenVINO's source that it names."""
-    return " ".join(_LOCATION.sub("", str(error)).split())[:_LONGEST]
+class Compiler:
+    """Compiles for one device, precision and number of threads, and one request at a time."""
+
+    def __init__(
+        self, core: Any, device: OpenVINODevice, precision: Precision, threads: int
+    ) -> None:
+        self._core = core
+        self._device = device
+        self._precision = precision
+        wanted = {
+            "INFERENCE_PRECISION_HINT": _HINTS[precision],
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": 1,
+            "INFERENCE_NUM_THREADS": threads,
+            **_PLACEMENT,
+        }
+        access = core.get_property(device.name, "SUPPORTED_PROPERTIES")
+        self.options: dict[str, Any] = {
+            name: value for name, value in wanted.items() if access.get(name) == "RW"
+        }
+        """The requested options, as far as they can be set for the device."""
+
+    def compile(self, model: ov.Model, **more: object) -> ov.CompiledModel:
+        compiled = self._core.compile_model(model, self._device.name, {**self.options, **more})
+        requested, actual = _HINTS[self._precision], arithmetic_of_compiled(compiled)
+        if actual != requested:
+            facts = {"actual": actual, "device": self._device.name, "requested": requested}
+            raise Unsupported(reason("openvino_precision", **facts))
+        return compiled
+
+    def cached_ns(self, models: Sequence[ov.Model], weights_bytes: int) -> int | None:
+        """Nanoseconds to compile from a cache in the temporary folder; None if that fails."""
+        with tempfile.TemporaryDirectory() as folder:
+            if 2 * weights_bytes > disk_usage(folder).free:
+                return None
+            for model in models:
+                self.compile(model, CACHE_DIR=folder)
+            start = monotonic()
+            compiled = [self.compile(model, CACHE_DIR=folder) for model in models]
+            duration = monotonic() - start
+            loaded = all(model.get_property("LOADED_FROM_CACHE") for model in compiled)
+            return duration if loaded else None
+
+
+def arithmetic_of_compiled(compiled: ov.CompiledModel) -> str:
+    """The precision in which a compiled model says it computes: `f32`, `bf16`, `f16`."""
+    return str(compiled.get_property("INFERENCE_PRECISION_HINT").to_string())
+
+
+def operator_types(compiled: Any) -> Iterator[tuple[str, str]]:
+    """The kind of each operator and the type of number it computes in: `FullyConnected`, `f32`."""
+    for node in compiled.get_runtime_model().get_ops():
+        about = node.get_rt_info()
+        kind, type_ = (str(about[key].astype(str)) for key in ("layerType", "runtimePrecision"))
+        if kind not in {"Const", "Input", "Output"} and type_ not in {"", "undefined", "dynamic"}:
+            yield kind, type_

@@ -18,36 +18,41 @@ from runner.backends.evidence import (
     observe,
     save_trace,
 )
-from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled, operator_types
-from runner.backends.openvino.device import OpenVINODevice, base_name
+from runner.backends.openvino.device import (
+    Compiler,
+    OpenVINODevice,
+    arithmetic_of_compiled,
+    base_name,
+    operator_types,
+)
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays
 from runner.contract.record.verdict import Proof
+
+_HOST = "CPU"
+_MICROSECOND = timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
+_ON_THE_HOST = "_cpu_impl"
+"""In the kernel's name of an operator that OpenVINO's plug-in for GPUs leaves to the host."""
 
 
 def prove(
     query: Query, device: OpenVINODevice, look: Callable[[], SeenKernels] | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices and the arithmetic of its graph's parts.
-
-    Args:
-        query: the query.
-        device: the claimed device.
-        look: looks at the kernels of an accelerator. On the CPU there is nothing else that could
-            have done the work.
-    """
+    """Run the query once; report devices and arithmetic of parts, and an accelerator's kernels."""
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
     outcome = observe(lambda: to_arrays(query()))
     outputs = len(outcome.outputs or ())
     parts = query.compiled
-    executed = {name for part in parts for name in execution_devices(part)}
+    types = Counter(type_ for part in parts for _, type_ in operator_types(part))
+    executed = {str(name) for part in parts for name in part.get_property("EXECUTION_DEVICES")}
     evidence = {
         "claimed": device.name,
         "execution_devices": join_distinct(executed),
         "device_full_name": device.full_name,
         "available_devices": ", ".join(device.available),
         "inference_precision": join_distinct(arithmetic_of_compiled(part) for part in parts),
-        "operators": _operators(parts),
+        "operators": ", ".join(f"{type_} {count}" for type_, count in sorted(types.items())),
         "outputs": str(outputs),
         **outcome.times,
         **outcome.failure,
@@ -63,38 +68,13 @@ def prove(
 
 
 def judge_devices(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -> Proof:
-    """The proof that the facts give.
-
-    Args:
-        claimed: the device that the numbers are ascribed to.
-        executed: the devices on which OpenVINO says that it executes.
-        outputs: the number of arrays that the query returned.
-        failed: True if it raised.
-    """
+    """The proof that the executing devices, the number of outputs and a failure give."""
     used = {base_name(name) for name in executed}
     if used - {base_name(claimed)}:
         return "contradicted"
     if not used:
         return "none"
     return "partial" if failed or not outputs else "proven"
-
-
-def execution_devices(compiled: Any) -> list[str]:
-    """The devices on which a compiled model executes, as it reports them."""
-    return [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
-
-
-def _operators(parts: Iterable[Any]) -> str:
-    """The number of operators by type of number: `f32 40, i32 12`."""
-    types = Counter(type_ for part in parts for _, type_ in operator_types(part))
-    return ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
-
-
-_HOST = "CPU"
-_MICROSECOND = timedelta(microseconds=1)
-_SECOND = timedelta(seconds=1)
-_ON_THE_HOST = "_cpu_impl"
-"""In the kernel's name of an operator that OpenVINO's plug-in for GPUs leaves to the host."""
 
 
 class CountingRequest:
@@ -105,14 +85,10 @@ class CountingRequest:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
         self.operators = 0
-        """Operators that were reported."""
         self.time_s = 0.0
-        """Seconds in which the device executed them."""
 
     def infer(self, **options: object) -> object:
-        """Execute, and add what the device did."""
         outputs = self._request.infer(**options)
         for node in executed_nodes(self._request):
             self.operators += 1
@@ -127,13 +103,7 @@ class CountingRequest:
 def openvino_kernels(
     iteration: Iteration, parts: Callable[[], Iterable[PartRequest]], compiler: Compiler
 ) -> SeenKernels:
-    """Time an iteration, then add up the operators of another one, compiled with counters.
-
-    Args:
-        iteration: what the mode repeats.
-        parts: the requests that it executes, once it is bound.
-        compiler: compiles them anew.
-    """
+    """Time an iteration, then another one whose parts, known once it is bound, count operators."""
     with iteration() as action:
         observe(action)
         usual = observe(action)
@@ -150,10 +120,7 @@ def openvino_kernels(
 
 @contextmanager
 def profiling(parts: Iterable[PartRequest], compiler: Compiler) -> Iterator[list[CountingRequest]]:
-    """Let the parts execute, with counters, by the requests that the context gives.
-
-    Each model is compiled once more for this, however many requests it has.
-    """
+    """Let the parts execute with counters, each model compiled once more for this."""
     with ExitStack() as stack:
         compiled: dict[int, Any] = {}
         requests = []
@@ -166,11 +133,7 @@ def profiling(parts: Iterable[PartRequest], compiler: Compiler) -> Iterator[list
 
 
 def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem: Path) -> None:
-    """Profile the second of two calls; write its trace and a table of the heaviest operators.
-
-    The parts are compiled once more, with counters, for this alone. The first call initialises
-    them, so it is left out.
-    """
+    """Profile the second of two calls of parts with counters: the first one initialises them."""
     with profiling(parts, compiler) as requests:
         action()
         action()
@@ -179,16 +142,11 @@ def trace(action: Query, parts: Iterable[PartRequest], compiler: Compiler, stem:
 
 
 def executed_nodes(request: Any) -> Iterator[Any]:
-    """OpenVINO's profile of each operator that the request executed last."""
     return (node for node in request.get_profiling_info() if node.status.name == "EXECUTED")
 
 
 def events_of(requests: Iterable[Any]) -> Iterator[TraceEvent]:
-    """The operators that the requests executed last.
-
-    OpenVINO reports their durations, not when they began, so they are laid end to end in the order
-    of execution.
-    """
+    """The operators that requests executed last, end to end, as only durations are reported."""
     now = 0.0
     for number, request in enumerate(requests):
         for node in executed_nodes(request):

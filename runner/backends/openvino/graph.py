@@ -1,58 +1,135 @@
-"""Graphs read by OpenVINO and compiled for the shapes of queries."""
+"""Graphs read by OpenVINO, quantised by NNCF, and compiled for the shapes of queries."""
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import openvino as ov
 
 from runner.backends.graphs.feeds import forward_pass
-from runner.backends.graphs.outputs import run_parts
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import refusals
-from runner.backends.openvino.int8 import PartModels, Quantized, quantize
+from runner.backends.graphs.session import run_parts
+from runner.backends.openvino.device import Compiler, operator_types, refusals
 from runner.backends.openvino.query import GraphQuery, PartExecutor, PartRequest, Slot, to_slot
 from runner.contract.cell import Cell
-from runner.contract.graph import Graph, Part, find_graph, first_cell_with_graph
+from runner.contract.errors import Unavailable
+from runner.contract.graph import DYNAMIC, Graph, Part, find_graph, first_cell_with_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
-from runner.inputs import Inputs
-from runner.measure.clock import monotonic
+from runner.contract.reasons import reason
+from runner.inputs import Inputs, calibration_queries
+from runner.measure.clock import monotonic, seconds
+from runner.measure.environment import versions
 
+_SAMPLES = 8
+_SEED_OFFSET = 1_000
+"""Added to the job's seed, so that calibration draws other inputs than those measured."""
+_PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
+
+PartModels = Mapping[Part, ov.Model]
+Compile = Callable[[ov.Model], ov.CompiledModel]
 _Shapes = tuple[tuple[str, str], ...]
 """Names of inputs with their shapes; empty if a part stays dynamic."""
-_PREFILL: Part = "prefill"
-_TURNS = 2
-"""Requests of a part that reads its own outputs of the call before."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Parts in int8, and the method of their quantisation."""
+
+    models: PartModels
+    method: str
+    activations: bool
+    """True if activations are int8 as well as weights, so that products take int8."""
+    duration_s: float
+
+
+def quantize(job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile) -> Quantized:
+    """Parts in int8; of a generating graph weights alone, as tokens would calibrate its cache."""
+    try:
+        import nncf
+    except ModuleNotFoundError as error:
+        raise Unavailable(reason("int8_package_missing", package=error.name)) from error
+    nncf.set_log_level(logging.ERROR)
+    activations = graph.content == "forward"
+    start = monotonic()
+    with refusals("quantise the graph with NNCF"):
+        if not activations:
+            how = "weights alone, int8_asym per channel"
+            parts = {name: nncf.compress_weights(model.clone()) for name, model in models.items()}
+        else:
+            how = (
+                "post-training, preset mixed, model type transformer, "
+                f"{_SAMPLES} seeded samples drawn as inputs are, half padded"
+            )
+            samples = calibration(job, cell, graph, models, make)
+            parts = {
+                name: nncf.quantize(
+                    model,
+                    nncf.Dataset(list(samples[name])),
+                    preset=nncf.QuantizationPreset.MIXED,
+                    subset_size=_SAMPLES,
+                    model_type=nncf.ModelType.TRANSFORMER,
+                )
+                for name, model in models.items()
+            }
+    version = versions(["nncf"]).get("nncf", "")
+    duration_s = seconds(monotonic() - start)
+    return Quantized(parts, f"NNCF {version}, {how}", activations, duration_s)
+
+
+def calibration(
+    job: Job, cell: Cell, graph: Graph, models: PartModels, make: Compile
+) -> dict[Part, list[Inputs]]:
+    """Each part's inputs over queries of the cell's shape; single samples if that is open."""
+    samples: dict[Part, list[Inputs]] = {name: [] for name in models}
+    last = list(models)[-1]
+    compiled = {name: make(model) for name, model in models.items() if name != last}
+
+    def record(name: Part, inputs: Inputs) -> Inputs:
+        samples[name].append(inputs)
+        if name == last:
+            return {}
+        given = compiled[name](dict(inputs))
+        return {output: given[output] for output in graph.parts[name].outputs}
+
+    calls = {name: partial(record, name) for name in models}
+    single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
+    seeds = range(job.weights_seed + _SEED_OFFSET, job.weights_seed + _SEED_OFFSET + _SAMPLES)
+    for inputs in calibration_queries(job.model, single, seeds):
+        run_parts(graph.takes, calls, inputs)
+    return samples
+
+
+def int8_products(compiled: ov.CompiledModel) -> int:
+    """The number of matrix products and convolutions that take int8."""
+    return sum(
+        kind in _PRODUCTS and type_ in {"i8", "u8"} for kind, type_ in operator_types(compiled)
+    )
 
 
 class CompiledPart(NamedTuple):
     """A part, ready to execute."""
 
     model: ov.Model
-    """The model before it was compiled."""
     compiled: ov.CompiledModel
-    """The compiled model."""
     shapes: _Shapes
-    """The shapes that it was compiled for."""
     duration_ns: int
-    """Duration of setting the shapes and compiling, nanoseconds."""
 
 
 def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
-    """The graph's parts as models of OpenVINO."""
     with refusals("read the graph"):
         return {name: core.read_model(folder / part.file) for name, part in graph.parts.items()}
 
 
 class OpenVINOGraph:
-    """The parts of one graph.
+    """The parts of one graph, compiled for each query's shape, which is faster and all an NPU
+    takes.
 
-    A forward pass is compiled for the shape of each query: static shapes are faster, and an NPU
-    takes no others. A generating graph stays dynamic, as its cache grows with each token. Compiled
-    models hold weights of their own, so only those of the last query are kept, and dropped before
-    the next are compiled.
+    A generating graph stays dynamic, as its cache grows. Compiled models hold weights, so those of
+    the last query alone are kept, and dropped before the next are compiled.
     """
 
     def __init__(
@@ -64,9 +141,7 @@ class OpenVINOGraph:
         quantized: Quantized | None = None,
     ) -> None:
         self.graph = graph
-        """The graph that was read."""
         self.quantized = quantized
-        """The quantisation of the models; None in other precisions."""
         self._spec = spec
         self._models = models
         self._compiler = compiler
@@ -75,14 +150,12 @@ class OpenVINOGraph:
 
     @property
     def shapes(self) -> str:
-        """The kind of shapes for which its parts are compiled."""
         if self.graph.content == "generation":
             return "dynamic, as the cache grows with each token"
         return "static, compiled for each shape"
 
     @property
     def parts(self) -> tuple[CompiledPart, ...]:
-        """Every part as it is compiled now, for the last query or generation."""
         return tuple(self._kept.values())
 
     def compile(self, inputs: Inputs) -> None:
@@ -93,10 +166,7 @@ class OpenVINOGraph:
             self.query(inputs)
 
     def cached_ns(self) -> int | None:
-        """Nanoseconds to compile the present parts from a cache.
-
-        Measured once for each shape; None if it cannot be.
-        """
+        """Nanoseconds to compile the present parts from a cache; None if it cannot be measured."""
         shapes = tuple(part.shapes for part in self.parts)
         if shapes not in self._cached_ns:
             size = sum(part.size_bytes for part in self.graph.parts.values())
@@ -107,56 +177,45 @@ class OpenVINOGraph:
     def query(self, inputs: Inputs) -> GraphQuery:
         """The forward pass over these inputs; the part that fills a cache computes one as well."""
         executed, feeds = forward_pass(self.graph, self._spec, inputs)
-        dynamic = self._dynamic() if self.graph.content == "generation" else {}
+        generates = self.graph.content == "generation"
+        dynamic = self._dynamic() if generates else {}
         idle = [part.compiled for name, part in dynamic.items() if name not in executed.parts]
-        return self._query(executed, feeds, idle)
-
-    def executors(self) -> dict[Part, PartExecutor]:
-        """Every part, for inputs that change from call to call."""
-        return {name: self._executor(name, part) for name, part in self._dynamic().items()}
-
-    def _query(
-        self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
-    ) -> GraphQuery:
         requests: list[PartRequest] = []
 
-        def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
-            def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
-                request = make_request(self._compiled(name, self._fixed(slots)))
-                request.renew_outputs()
-                request.read(slots)
-                requests.append(request)
-                return request.outputs(graph.parts[name].outputs)
+        def bind(name: Part, slots: Mapping[str, Slot]) -> dict[str, Slot]:
+            shapes = ((key, slot.shape.to_string()) for key, slot in slots.items())
+            part = self._compiled(name, () if generates else tuple(shapes))
+            request = PartRequest(part.model, part.compiled)
+            request.renew_outputs()
+            request.read(slots)
+            requests.append(request)
+            return request.outputs(executed.parts[name].outputs)
 
-            return bind
-
-        slots = {name: to_slot(array) for name, array in inputs.items()}
-        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
+        slots = {name: to_slot(array) for name, array in feeds.items()}
+        calls = {name: partial(bind, name) for name in executed.parts}
+        outputs = run_parts(executed.takes, calls, slots)
         return GraphQuery(requests, outputs, idle)
 
-    def _executor(self, name: Part, part: CompiledPart) -> PartExecutor:
-        requests = [make_request(part) for _ in range(1 if name == _PREFILL else _TURNS)]
-        return PartExecutor(requests, self.graph.parts[name].outputs)
-
-    def _fixed(self, slots: Mapping[str, Slot]) -> _Shapes:
-        if self.graph.content == "generation":
-            return ()
-        return tuple((name, slot.shape.to_string()) for name, slot in slots.items())
+    def executors(self) -> dict[Part, PartExecutor]:
+        executors = {}
+        for name, part in self._dynamic().items():
+            # Two take turns where a part reads its own outputs of the call before.
+            count = 1 if name == "prefill" else 2
+            requests = [PartRequest(part.model, part.compiled) for _ in range(count)]
+            executors[name] = PartExecutor(requests, self.graph.parts[name].outputs)
+        return executors
 
     def _dynamic(self) -> dict[Part, CompiledPart]:
         return {name: self._compiled(name, ()) for name in self.graph.parts}
 
     def _compiled(self, name: Part, shapes: _Shapes) -> CompiledPart:
         if name not in self._kept or self._kept[name].shapes != shapes:
-            self._drop_from(name)
+            # This part and those behind it are dropped, to free memory for the next compilation.
+            names = list(self.graph.parts)
+            for later in names[names.index(name) :]:
+                self._kept.pop(later, None)
             self._kept[name] = self._compile(name, shapes)
         return self._kept[name]
-
-    def _drop_from(self, first: Part) -> None:
-        """Drop this part and those behind it, to free memory for the next compilation."""
-        names = list(self.graph.parts)
-        for name in names[names.index(first) :]:
-            self._kept.pop(name, None)
 
     def _compile(self, name: Part, shapes: _Shapes) -> CompiledPart:
         model = self._models[name]
@@ -169,19 +228,10 @@ class OpenVINOGraph:
         return CompiledPart(model, compiled, shapes, monotonic() - start)
 
 
-def make_request(part: CompiledPart) -> PartRequest:
-    return PartRequest(part.model, part.compiled)
-
-
 class OpenVINOGraphs:
-    """The graphs of a job, each read when a cell of its shape is bound.
-
-    Only the latest is kept, as all of them might fill the memory, and it is dropped before the
-    next one is read; queries keep their own.
-    """
+    """The graphs of a job, each read when a cell of its shape is bound, the one before dropped."""
 
     def __init__(self, job: Job, core: Any, compiler: Compiler, graphs: Path | None) -> None:
-        """Read the graph of the first cell that has one."""
         self._job = job
         self._core = core
         self._compiler = compiler
@@ -189,11 +239,9 @@ class OpenVINOGraphs:
         self.latest: OpenVINOGraph | None = None
         """The graph that was read last; None if reading failed, or after `close`."""
         self.first_cell = first_cell_with_graph(job, graphs)
-        """The first of the job's cells that has a graph."""
         self.of(self.first_cell)
 
     def of(self, cell: Cell) -> OpenVINOGraph:
-        """The graph that takes the cell's inputs."""
         graph, folder = find_graph(self._job, cell, self._graphs)
         if self.latest is None or self.latest.graph.shape != graph.shape:
             if self.latest is not None:
@@ -202,13 +250,12 @@ class OpenVINOGraphs:
         return self.latest
 
     def close(self) -> None:
-        """Drop the graph."""
         self.latest = None
         gc.collect()  # requests that take turns hold each other by their inputs
 
     def _read(self, cell: Cell, graph: Graph, folder: Path) -> OpenVINOGraph:
-        models = read_graph_models(self._core, graph, folder)
-        if cell.precision != "int8":
-            return OpenVINOGraph(self._job.model, graph, models, self._compiler)
-        quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
-        return OpenVINOGraph(self._job.model, graph, quantized.models, self._compiler, quantized)
+        models, quantized = read_graph_models(self._core, graph, folder), None
+        if cell.precision == "int8":
+            quantized = quantize(self._job, cell, graph, models, self._compiler.compile)
+            models = dict(quantized.models)
+        return OpenVINOGraph(self._job.model, graph, models, self._compiler, quantized)

@@ -6,9 +6,8 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
-from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import base_name
-from runner.backends.openvino.int8 import int8_products
+from runner.backends.openvino.device import Compiler, base_name
+from runner.backends.openvino.graph import int8_products
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,
     Kernel,
@@ -20,8 +19,7 @@ from runner.backends.peaks import (
 from runner.contract.cell import Precision
 
 _LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
-"""The grid of int8 inputs: steps of 1/32 from -3.5 on. It is not symmetric, as NNCF's preset mixed
-has it, so that inputs become uint8 with a zero point."""
+"""The grid of int8 inputs in steps of 1/32, not symmetric, as NNCF's preset mixed has it."""
 
 
 def openvino_peaks(compiler: Compiler, device: str, precision: Precision) -> PeakKernels:
@@ -51,10 +49,7 @@ class _OpenVINOPeaks:
         return self._kernel(self._compiled(value, by_constant), matrix)
 
     def int8_product(self, size: int) -> Kernel | None:
-        """The product of an input on a grid and an int8 constant with its scale, as NNCF has it.
-
-        None if it is not compiled to a product of whole numbers.
-        """
+        """The product of inputs on a grid and int8 weights with a scale; None if not in int8."""
         value = operators.parameter([size, size], np.float32, name="x")
         bounds = (_LOWEST, _LOWEST + _LEVELS - 1)
         low, high = (operators.constant(np.float32(end / _STEPS_PER_UNIT)) for end in bounds)

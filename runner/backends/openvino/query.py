@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import openvino as ov
 
-from runner.backends.graphs.outputs import Outputs
+from runner.backends.graphs.session import Outputs
 
 _HOST = "CPU"
 
@@ -20,9 +20,7 @@ class Slot:
     """The memory of a value: an input of a query, or an output of a part."""
 
     tensor: Callable[[], ov.Tensor]
-    """The tensor that holds the value now."""
     shape: ov.PartialShape
-    """Its sizes."""
     moves: bool = False
     """True if the tensor may be another one after each call."""
 
@@ -32,7 +30,6 @@ class PartRequest:
 
     def __init__(self, model: ov.Model, compiled: ov.CompiledModel) -> None:
         self.model = model
-        """The model before it was compiled."""
         self.compiled = compiled
         self.request: Any = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
@@ -40,7 +37,6 @@ class PartRequest:
         self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
 
     def read(self, inputs: Mapping[str, Slot]) -> None:
-        """Execute over these slots from now on."""
         self._inputs = inputs
         self._moving = {name: slot for name, slot in inputs.items() if slot.moves}
         self._set({name: slot for name, slot in inputs.items() if name not in self._moving})
@@ -60,12 +56,7 @@ class PartRequest:
         }
 
     def renew_outputs(self) -> None:
-        """Write outputs of fixed size into new memory in each call.
-
-        So do the other runtimes, and so does the Python layer, which copies them. Otherwise they
-        would lie in memory that the request keeps. Plug-ins of accelerators keep theirs: they write
-        faster into memory that they have allocated.
-        """
+        """Write outputs into new memory in each call, unless an accelerator has its own."""
         if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
             return
         # An output that is an input shares its memory: other memory would hide what was given.
@@ -111,7 +102,6 @@ class GraphQuery:
         idle: Iterable[ov.CompiledModel] = (),
     ) -> None:
         self.requests = tuple(requests)
-        """The parts, in the order of execution."""
         self._outputs = outputs
         self._idle = tuple(idle)
 
@@ -121,25 +111,19 @@ class GraphQuery:
         return (*(request.compiled for request in self.requests), *self._idle)
 
     def __call__(self) -> Mapping[str, Slot]:
-        """Execute; a request holds its outputs until the next call."""
         for request in self.requests:
             request()
         return self._outputs
 
 
 class PartExecutor:
-    """One part, called with other inputs each time.
-
-    Two requests take turns, so that a call may read the outputs of the call before.
-    """
+    """One part over changing inputs; two requests take turns, so that each reads the other's."""
 
     def __init__(self, requests: Iterable[PartRequest], outputs: tuple[str, ...]) -> None:
         self.requests = tuple(requests)
-        """One or two, which execute the same compiled part."""
         self._turns = [(request, request.outputs(outputs)) for request in self.requests]
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Slot:
-        """The array in host memory."""
         del name
         return to_slot(array)
 
@@ -157,7 +141,6 @@ class PartExecutor:
 
 
 def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
-    """A query over a model of one input and one output, bound as any other."""
     request = PartRequest(model, compiled)
     (name,) = compiled.input(0).get_names()
     request.renew_outputs()
@@ -166,5 +149,4 @@ def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
 
 
 def to_arrays(outputs: Any) -> Outputs:
-    """The outputs of a query, as arrays over the requests' memory."""
     return {name: slot.tensor().data for name, slot in outputs.items()}

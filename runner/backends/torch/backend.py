@@ -11,32 +11,49 @@ import torch
 import transformers
 from transformers.utils import import_utils, logging
 
-from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Iteration,
+    ProofEvidence,
+    Query,
+    Region,
+    Stage,
+)
 from runner.backends.evidence import join_distinct
 from runner.backends.peaks import PeakKernels
-from runner.backends.torch.arithmetic import Arithmetic, autocast_type, parameter_type
 from runner.backends.torch.device import (
+    Arithmetic,
     TorchDevice,
     TorchMemory,
+    autocast_type,
     computation_type,
     find_torch_device,
+    parameter_type,
     wait_for,
 )
 from runner.backends.torch.evidence import prove, trace
-from runner.backends.torch.forward import EmptyModel, TorchQuery, all_tensors, float_arrays
-from runner.backends.torch.generation import TorchGenerator
 from runner.backends.torch.int8 import quantise, quantised_types
-from runner.backends.torch.model import instantiate, weights_restorer
+from runner.backends.torch.model import (
+    fill_parameters,
+    instantiate,
+    weights_columns,
+    weights_restorer,
+)
 from runner.backends.torch.peaks import TorchPeaks
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.query import (
+    EmptyModel,
+    TorchGenerator,
+    TorchQuery,
+    all_tensors,
+    float_arrays,
+)
 from runner.backends.torch.training import TorchTrainer
-from runner.backends.torch.weights import weights_columns
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import Job
 from runner.contract.reasons import reason
-from runner.contract.record.verdict import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
@@ -44,9 +61,17 @@ from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
 _SHARED = "transformers.modeling_utils"
+_LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
+_CHECKED_AT_ONCE = 1 << 20
+"""Elements of an output that are looked at together, as the look takes copies of them."""
+_OUT_OF_MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "not enough memory",
+    "MPS backend out of memory",
+)
 
 
-def import_models() -> None:
+def _import_models() -> None:
     """Import what all models share, and set it aside for the collection of garbage.
 
     `transformers` and `transformers.models` both look through the 2,500 files of the folder
@@ -68,22 +93,8 @@ def import_models() -> None:
     gc.freeze()  # imports leave many objects
 
 
-_LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
-_CHECKED_AT_ONCE = 1 << 20
-"""Elements of an output that are looked at together, as the look takes copies of them."""
-_OUT_OF_MEMORY_MESSAGES = (
-    "can't allocate memory",
-    "not enough memory",
-    "MPS backend out of memory",
-)
-
-
 class TorchSession:
-    """A model in eager mode on one device.
-
-    Of loading, `instantiate` is finding and initialising the device and building empty modules,
-    `weights` filling them and moving them there.
-    """
+    """A model in eager mode on one device; `instantiate` includes the search for the device."""
 
     clock_resolution_s = None
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
@@ -93,6 +104,9 @@ class TorchSession:
         cell = job.cells[0]
         self.device_name = chosen.name
         self.energy_device = EnergyDevice(pci_address=chosen.pci_address)
+        self.region: Region = "host" if chosen.device.type == "cpu" else "device"
+        self.threads = torch.get_num_threads()
+        self.interop_threads = torch.get_num_interop_threads()
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = parameter_type(cell)
@@ -103,12 +117,11 @@ class TorchSession:
         self._wait = wait_for(chosen.device)
         self._memory = TorchMemory(chosen.device)
         if cell.mode != "startup":  # a start that is timed imports as any program does
-            import_models()
+            _import_models()
         model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
         fill_parameters(model, job.weights_seed)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
-        """Elements of all parameters; shared ones count once."""
         self._method = quantise(model, chosen.device.type) if cell.precision == "int8" else None
         self._model = model.to(chosen.device)
         self._wait()
@@ -119,7 +132,6 @@ class TorchSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Number formats, options and identity of the device."""
         return {
             "inference_precision": self._computes_in(),
             "quantization": self._method,
@@ -129,32 +141,14 @@ class TorchSession:
         }
 
     @property
-    def threads(self) -> int:
-        """Threads of torch's intra-operator pool."""
-        return torch.get_num_threads()
-
-    @property
-    def interop_threads(self) -> int:
-        """Threads of torch's inter-operator pool, which eager mode leaves idle."""
-        return torch.get_num_interop_threads()
-
-    @property
     def libraries(self) -> dict[str, str]:
-        """Versions of torch and of the libraries around it."""
         return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
-        """Move the inputs to the device, floating ones in the job's precision."""
         del cell
         return self._query(inputs)
 
-    @property
-    def region(self) -> Region:
-        """That of the device, or the host's own."""
-        return "host" if self._device.type == "cpu" else "device"
-
     def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
-        """A query that places its inputs and brings every output to the host."""
         self.bind(cell, inputs)  # once, as a compiled session then counts its compilations
 
         def query() -> object:
@@ -164,7 +158,6 @@ class TorchSession:
         return query
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
-        """Move a prompt to the device; the generator after it."""
         return TorchGenerator(self._model, self._placed(inputs), tokens_to_generate(cell), clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
@@ -182,11 +175,9 @@ class TorchSession:
         )
 
     def empty(self) -> TorchQuery:
-        """A query over a model that computes nothing."""
         return TorchQuery(EmptyModel(), {}, {}, self._wait)
 
     def peak_kernels(self) -> PeakKernels:
-        """Torch's product and copy in the session's type."""
         maker = TorchPeaks(self._device, self._autocast or self._dtype, self._wait)
         return maker.kernels(quantised=self._method is not None)
 
@@ -201,37 +192,28 @@ class TorchSession:
         return all(bool(torch.isfinite(piece).all()) for piece in pieces)
 
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
-        """The floating-point outputs as fp32, by dotted path."""
         return float_arrays(outputs)
 
-    def prove(
-        self, query: Query, iteration: Iteration | None = None
-    ) -> tuple[Proof, dict[str, str]]:
-        """Compare the devices of all tensors with the claimed one; time an iteration's kernels."""
+    def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
         return prove(query, self._model, self._device, iteration)
 
     def trace(self, action: Query, stem: Path) -> None:
-        """Profile one call with torch's profiler."""
         trace(action, stem, self._device)
 
     def trim(self) -> None:
-        """Free the blocks that an accelerator's allocator keeps."""
         self._memory.trim()
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """Memory of CUDA and ROCm devices."""
         return self._memory.read(reset=reset)
 
     def close(self) -> None:
-        """Drop the model."""
         del self._model
 
     def _computes_in(self) -> str:
         if self._method is not None:
             types = join_distinct(quantised_types(self._model))
-            return (
-                f"{types} in linear layers, {computation_type(self._dtype, self._device)} elsewhere"
-            )
+            elsewhere = computation_type(self._dtype, self._device)
+            return f"{types} in linear layers, {elsewhere} elsewhere"
         computed = computation_type(self._autocast or self._dtype, self._device)
         if self._autocast is None:
             return computed
@@ -242,25 +224,20 @@ class TorchSession:
         return TorchQuery(self._model, placed, self._constants, self._wait, self._cast)
 
     def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
-        return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}
-
-    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
-        dtype = self._dtype if tensor.is_floating_point() else tensor.dtype
-        return tensor.to(self._device, dtype)
+        tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+        return {
+            name: tensor.to(self._device, self._dtype if tensor.is_floating_point() else None)
+            for name, tensor in tensors.items()
+        }
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
-    """Build the job's model on its device, with that many threads per operator."""
     del graphs
     return TorchSession(job, *prepare_device(job, threads))
 
 
 def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
-    """Find the job's device, and set the process's number of threads.
-
-    Returns:
-        The device, and the clock before it was sought: its initialisation is a part of loading.
-    """
+    """Find the device, set the threads; also the clock before, as a device is found in loading."""
     cell = job.cells[0]
     cpu_model()  # ahead of the clock: reading what records say is no part of a start
     began_ns = monotonic()
@@ -271,7 +248,6 @@ def prepare_device(job: Job, threads: int) -> tuple[TorchDevice, int]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True if torch's allocator says that memory ran out."""
     text = str(error)
     return isinstance(error, torch.OutOfMemoryError) or (
         isinstance(error, RuntimeError)

@@ -1,8 +1,9 @@
-"""Torch's devices: choosing one, waiting for it, reading its memory."""
+"""Torch's devices: choosing one, waiting for it, reading its memory, computing in its formats."""
 
 import os
 import warnings
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from torch.profiler import ProfilerActivity, supported_activities
 
 from runner.backends.base import DeviceMemory
-from runner.contract.cell import Backend, Precision
+from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import chosen_device
@@ -20,6 +21,14 @@ from runner.contract.support import UNSUPPORTED_PRECISION
 
 _ACCELERATORS = ("cuda", "mps")
 """Torch's names for devices with memory of their own; that of ROCm's is `cuda`, too."""
+_UUID_PREFIX = "GPU-"
+_MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
+_DTYPES: Mapping[Precision, torch.dtype] = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "int8": torch.float32,  # of everything that is not quantised
+}
 
 Wait = Callable[[], None]
 """Returns when the device has finished all its work."""
@@ -28,7 +37,7 @@ Wait = Callable[[], None]
 def wait_for(device: torch.device) -> Wait:
     """The function that waits for that device; the CPU has finished when a call returns."""
     if device.type == "cpu":
-        return _finished
+        return lambda: None
     return partial(torch.accelerator.synchronize, device)
 
 
@@ -39,24 +48,8 @@ def activities(device: torch.device) -> set[ProfilerActivity]:
     return set(supported_activities())  # type: ignore[no-untyped-call]
 
 
-def computation_type(dtype: torch.dtype, device: torch.device) -> str:
-    """The type of a model's numbers, with a remark if this CPU has no instructions for it."""
-    if dtype != torch.float16 or device.type != "cpu" or _has_fp16():
-        return str(dtype)
-    return f"{dtype}, without instructions of the processor's own: slower than torch.float32"
-
-
-def _has_fp16() -> bool:
-    """True if oneDNN multiplies matrices of fp16 with this processor's instructions."""
-    return bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())
-
-
 class TorchMemory:
-    """The memory of an accelerator; that of the CPU is the host's.
-
-    On CUDA and ROCm the driver counts the whole device. On MPS, which shares the host's memory,
-    Metal counts this process, and the allocator keeps no peak.
-    """
+    """Memory of an accelerator: of CUDA's and ROCm's whole device, of this process on MPS."""
 
     def __init__(self, device: torch.device, library: Any = torch) -> None:
         self._device = device
@@ -68,20 +61,16 @@ class TorchMemory:
         if self._device.type not in _ACCELERATORS:
             return None
         used = max(0, self._used_bytes() - self._before_bytes)
-        return DeviceMemory(allocator_peak_bytes=self._peak_bytes(reset=reset), used_bytes=used)
+        peak = None
+        if self._device.type == "cuda":
+            peak = int(self._library.cuda.max_memory_allocated(self._device))
+            if reset:
+                self._library.cuda.reset_peak_memory_stats(self._device)
+        return DeviceMemory(allocator_peak_bytes=peak, used_bytes=used)
 
     def trim(self) -> None:
-        """Free the blocks that the allocator keeps for later tensors."""
         if self._device.type in _ACCELERATORS:
             getattr(self._library, self._device.type).empty_cache()
-
-    def _peak_bytes(self, *, reset: bool) -> int | None:
-        if self._device.type != "cuda":
-            return None
-        peak = int(self._library.cuda.max_memory_allocated(self._device))
-        if reset:
-            self._library.cuda.reset_peak_memory_stats(self._device)
-        return peak
 
     def _used_bytes(self) -> int:
         if self._device.type == "mps":
@@ -92,26 +81,15 @@ class TorchMemory:
         return int(total - free)
 
 
-def _finished() -> None:
-    """Nothing to wait for."""
-
-
-_UUID_PREFIX = "GPU-"
-MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
-
-
 @dataclass(frozen=True)
 class TorchDevice:
     """A device that was found, and the options that were set for it."""
 
     device: torch.device
-    """As torch calls it, with its index where there may be several."""
     name: str
-    """The physical device."""
     uuid: str | None = None
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options that were set, by torch's own names."""
     pci_address: str | None = None
     """The address of its board, such as `0000:03:00.0`; None where torch shows none."""
 
@@ -122,10 +100,7 @@ def find_torch_device(
     library: Any = torch,
     environment: MutableMapping[str, str] = os.environ,
 ) -> TorchDevice:
-    """The device that the backend's cells execute on in torch.
-
-    `library` is torch, or its stand-in.
-    """
+    """The device that the backend's cells execute on in torch, which `library` may stand in for."""
     if backend not in _FINDERS:
         raise Unsupported(reason("no_device_for_backend", runtime="torch", backend=backend))
     chosen = _FINDERS[backend](library, environment)
@@ -135,11 +110,6 @@ def find_torch_device(
         facts = {"precision": precision, "device": chosen.name}
         raise Unsupported(reason("device_precision", **facts, cause=reason(lack)))
     return chosen
-
-
-def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
-    del library, environment
-    return TorchDevice(torch.device("cpu"), cpu_model())
 
 
 def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
@@ -162,29 +132,14 @@ def _rocm(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     return _gpu("rocm", library, environment)
 
 
-def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> TorchDevice:
-    """One of the GPUs that torch's module `cuda` shows, which also stands for ROCm's."""
-    try:
-        library.cuda.init()
-    except (RuntimeError, AssertionError) as error:
-        raise Unavailable(
-            reason("device_refuses", backend=backend, error=_first_line(error))
-        ) from error
-    gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
-    index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
-    library.cuda.set_device(index)
-    gpu, device = gpus[index], torch.device("cuda", index)
-    return TorchDevice(device, _name(gpu), _uuid(gpu), pci_address=_pci_address(gpu))
-
-
 def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     mps = library.backends.mps
     if not mps.is_built():
         raise _no_build(library, "torch_without_mps")
     if not mps.is_available():
         raise Unavailable(reason("no_metal_device", version=library.__version__))
-    if environment.get(MPS_FALLBACK, "0") != "0":
-        raise Unsupported(reason("mps_fallback", variable=MPS_FALLBACK))
+    if environment.get(_MPS_FALLBACK, "0") != "0":
+        raise Unsupported(reason("mps_fallback", variable=_MPS_FALLBACK))
     # A few operators fall back whatever that variable says, with a warning.
     warnings.filterwarnings("error", message=".*fall back to run on the CPU")
     name = mps.get_name() if hasattr(mps, "get_name") else cpu_model()
@@ -192,15 +147,39 @@ def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
 
 
 _FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], TorchDevice]] = {
-    "cpu": _cpu,
+    "cpu": lambda *_: TorchDevice(torch.device("cpu"), cpu_model()),
     "cuda": _cuda,
     "rocm": _rocm,
     "mps": _mps,
 }
 
 
+def _no_build(library: Any, code: ReasonCode) -> BenchError:
+    return Unavailable(reason(code, version=library.__version__))
+
+
+def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> TorchDevice:
+    """One of the GPUs that torch's module `cuda` shows, which also stands for ROCm's."""
+    try:
+        library.cuda.init()
+    except (RuntimeError, AssertionError) as error:
+        first_line = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise Unavailable(reason("device_refuses", backend=backend, error=first_line)) from error
+    gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
+    index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
+    library.cuda.set_device(index)
+    gpu = gpus[index]
+    # On CUDA torch gives the name as the architecture again.
+    words = dict.fromkeys((gpu.name, getattr(gpu, "gcnArchName", "")))
+    return TorchDevice(
+        torch.device("cuda", index),
+        " ".join(words).strip(),
+        _uuid(gpu),
+        pci_address=_pci_address(gpu),
+    )
+
+
 def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[str, str]) -> int:
-    """The index of the GPU that the user chose by index or UUID, else the first."""
     chosen = chosen_device(backend, environment)
     if chosen is None:
         return 0
@@ -215,7 +194,6 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 
 def _lack(device_type: str, precision: Precision, library: Any) -> ReasonCode | None:
-    """The reason why the device does not compute in that precision; None if it does."""
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":
@@ -223,13 +201,6 @@ def _lack(device_type: str, precision: Precision, library: Any) -> ReasonCode | 
     if library.cuda.is_bf16_supported(including_emulation=False):
         return None
     return "bf16_emulated"
-
-
-def _name(properties: Any) -> str:
-    """The GPU's name, with the architecture on ROCm; on CUDA torch gives the name as that again."""
-    return " ".join(
-        dict.fromkeys((properties.name, getattr(properties, "gcnArchName", "")))
-    ).strip()
 
 
 def _uuid(properties: Any) -> str | None:
@@ -245,9 +216,55 @@ def _pci_address(properties: Any) -> str | None:
     return None if None in parts else "{:04x}:{:02x}:{:02x}.0".format(*parts)
 
 
-def _no_build(library: Any, code: ReasonCode) -> BenchError:
-    return Unavailable(reason(code, version=library.__version__))
+def computation_type(dtype: torch.dtype, device: torch.device) -> str:
+    """The type of a model's numbers, with a remark if this CPU has no instructions for it."""
+    # oneDNN tells whether it multiplies matrices of fp16 with this processor's instructions.
+    half_on_cpu = dtype == torch.float16 and device.type == "cpu"
+    if not half_on_cpu or torch.ops.mkldnn._is_mkldnn_fp16_supported():
+        return str(dtype)
+    return f"{dtype}, without instructions of the processor's own: slower than torch.float32"
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+def parameter_type(cell: Cell) -> torch.dtype:
+    return torch.float32 if autocast_type(cell) else _DTYPES[cell.precision]
+
+
+def autocast_type(cell: Cell) -> torch.dtype | None:
+    """The type to which autocast turns a cell's products; None where all have one type."""
+    below = cell.mode == "training" and cell.precision in {"bf16", "fp16"}
+    return _DTYPES[cell.precision] if below and cell.training_precision != "pure" else None
+
+
+class Arithmetic:
+    """Autocast around forward pass and loss, and a scale of the loss for fp16.
+
+    Gradients of fp16 activations vanish below 6e-8, so the loss is multiplied by a scale, which
+    falls by half when a gradient overflows; that step is skipped (Micikevicius and others 2018).
+    """
+
+    def __init__(self, device: torch.device, autocast: torch.dtype | None = None) -> None:
+        self._device = device
+        self.wait = wait_for(device)
+        self._autocast = autocast
+        scaled = autocast == torch.float16
+        self._scaler: Any = torch.amp.GradScaler(device.type) if scaled else None
+
+    @property
+    def scale(self) -> float | None:
+        return None if self._scaler is None else float(self._scaler.get_scale())
+
+    def cast(self) -> AbstractContextManager[Any]:
+        if self._autocast is None:
+            return nullcontext()
+        return torch.autocast(self._device.type, dtype=self._autocast)
+
+    def backward(self, loss: torch.Tensor) -> None:
+        (loss if self._scaler is None else self._scaler.scale(loss)).backward()
+
+    def update(self, optimizer: torch.optim.Optimizer) -> None:
+        """Take the optimizer's step, unless a scaled gradient is not finite; adapt the scale."""
+        if self._scaler is None:
+            optimizer.step()
+            return
+        self._scaler.step(optimizer)
+        self._scaler.update()

@@ -11,8 +11,8 @@ from torch.profiler import profile
 from runner.backends.base import Iteration, Query
 from runner.backends.evidence import COPIES, Kernels, Observation, busy_time, join_distinct, observe
 from runner.backends.torch.device import activities
-from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
+from runner.backends.torch.query import TorchQuery, all_tensors, device_names
 from runner.contract.files import save_file, save_text
 from runner.contract.record.verdict import Proof
 
@@ -26,7 +26,6 @@ _MICROSECONDS = 1_000_000
 def prove(
     query: Query, model: torch.nn.Module, device: torch.device, iteration: Iteration | None = None
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices of its tensors and the iteration's kernels."""
     outcome = observe(query)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     devices = {
@@ -35,12 +34,11 @@ def prove(
         "inputs": device_names(all_tensors(arguments)),
         "outputs": device_names(all_tensors(outcome.outputs)),
     }
+    types = {str(parameter.dtype) for parameter in model.parameters()} | quantised_types(model)
     evidence = {
         "claimed": str(device),
         **{name: join_distinct(names) for name, names in devices.items()},
-        "parameter_types": join_distinct(
-            {str(p.dtype) for p in model.parameters()} | quantised_types(model)
-        ),
+        "parameter_types": join_distinct(types),
         **outcome.times,
         **outcome.failure,
     }
@@ -50,36 +48,12 @@ def prove(
     return judge_tensors(str(device), devices, outcome, kernels), {**evidence, **kernels.evidence}
 
 
-def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
-    """Seconds in which a device executed at least one kernel; copies do not count."""
-    return busy_time(_span(event) for event in events if _is_kernel(event)) / _MICROSECONDS
-
-
-def launch_time_s(events: Iterable[FunctionEvent]) -> float:
-    """Seconds in which a device executed a kernel, or an operator of the host launched one."""
-    return busy_time(_span(e) for e in events if _is_kernel(e) or _launches(e)) / _MICROSECONDS
-
-
-def _span(event: FunctionEvent) -> tuple[float, float]:
-    return event.time_range.start, event.time_range.end
-
-
-def _launches(event: FunctionEvent) -> bool:
-    return any(not kernel.name.startswith(COPIES) for kernel in event.kernels)
-
-
-def _is_kernel(event: FunctionEvent) -> bool:
-    on_device = event.device_type.name not in _HOST_TYPES
-    return on_device and not event.is_user_annotation and not event.name.startswith(COPIES)
-
-
 def judge_tensors(
     claimed: str,
     devices: Mapping[str, set[str]],
     outcome: Observation[object],
     kernels: Kernels | None,
 ) -> Proof:
-    """The proof that the devices of tensors and the kernels, where some are seen, give."""
     used = set().union(*devices.values())
     if used - {claimed}:
         return "contradicted"
@@ -88,6 +62,30 @@ def judge_tensors(
     if outcome.error is not None or not devices["outputs"]:
         return "partial"
     return "proven" if kernels is None or kernels.suffice else "partial"
+
+
+def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
+    """Seconds in which a device executed at least one kernel; copies do not count."""
+    return _busy_s(event for event in events if _is_kernel(event))
+
+
+def launch_time_s(events: Iterable[FunctionEvent]) -> float:
+    """Seconds in which a device executed a kernel, or an operator of the host launched one."""
+    return _busy_s(
+        event
+        for event in events
+        if _is_kernel(event) or any(not k.name.startswith(COPIES) for k in event.kernels)
+    )
+
+
+def _busy_s(events: Iterable[FunctionEvent]) -> float:
+    spans = ((event.time_range.start, event.time_range.end) for event in events)
+    return busy_time(spans) / _MICROSECONDS
+
+
+def _is_kernel(event: FunctionEvent) -> bool:
+    on_device = event.device_type.name not in _HOST_TYPES
+    return on_device and not event.is_user_annotation and not event.name.startswith(COPIES)
 
 
 def _kernels(iteration: Iteration, device: torch.device) -> Kernels:
@@ -102,18 +100,13 @@ def _kernels(iteration: Iteration, device: torch.device) -> Kernels:
     return Kernels(kernel_time_s(events), usual.wall_s, usual.error or profiled.error, launch_share)
 
 
-_HEAVIEST = 30
-_NAME_WIDTH = 60
-
-
 def trace(action: Query, stem: Path, device: torch.device) -> None:
-    """Profile one call; write its trace and a table of the heaviest operators."""
     with profile(activities=activities(device), record_shapes=True) as profiler:
         action()
     table = profiler.key_averages().table(
         sort_by="self_cpu_time_total" if device.type == "cpu" else "self_device_time_total",
-        row_limit=_HEAVIEST,
-        max_name_column_width=_NAME_WIDTH,
+        row_limit=30,
+        max_name_column_width=60,
     )
     save_file(
         stem.with_name(f"{stem.name}.trace.json"),

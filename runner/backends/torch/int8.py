@@ -1,7 +1,7 @@
 """int8: linear layers with weights quantised once, and inputs quantised at each call."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch.ao.nn.quantized.dynamic import Linear as PackedLinear
@@ -15,10 +15,8 @@ from runner.contract.reasons import reason
 
 _LARGEST = 127
 _LEAST_SCALE = torch.finfo(torch.float32).tiny
-_MULTIPLE = 8
-"""Both sides of the weights must be a multiple of this on CUDA."""
-_FEWEST_ROWS = 17
-"""The inputs that a product on CUDA must have at least."""
+_MULTIPLE, _FEWEST_ROWS = 8, 17
+"""On CUDA sides of the weights are multiples, and products have at least so many rows."""
 
 
 class Int8Linear(torch.nn.Module):
@@ -37,7 +35,6 @@ class Int8Linear(torch.nn.Module):
         self.bias = linear.bias
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """The product with the weights, in the inputs' own type."""
         rows = inputs.reshape(-1, self.in_features)
         integers, scale = quantise_rows(rows)
         missing = max(0, _FEWEST_ROWS - len(rows))
@@ -60,19 +57,24 @@ def quantise_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @torch.no_grad()
 def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
-    """Quantise the model's linear layers in place; return the method and the share of the model.
-
-    The model still lies on the CPU; `device_type` is where it will execute. Torch packs weights for
-    the CPU alone, so that other devices get layers that multiply plain tensors.
-    """
+    """Quantise linear layers in place, packed on the CPU; return the method and their share."""
     _unfold(model)
     linear = [module for module in model.modules() if type(module) is Linear]
     if not linear:
-        kinds = ", ".join(sorted({type(layer).__name__ for layer in _weighted(model)}))
+        weighted = (m for m in model.modules() if any(True for _ in m.parameters(recurse=False)))
+        kinds = ", ".join(sorted({type(layer).__name__ for layer in weighted}))
         raise Unsupported(reason("int8_no_linear", kinds=kinds))
     total = sum(parameter.numel() for parameter in model.parameters())
     share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
-    how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)
+    if device_type == "cpu":
+        how, inputs = packed_method(), "call"
+        with warnings.catch_warnings(action="ignore"):  # what shall replace it is slower here
+            quantize_dynamic(  # type: ignore[no-untyped-call]
+                model, {Linear: per_channel_dynamic_qconfig}, inplace=True
+            )
+    else:
+        how, inputs = "torch._int_mm dynamic", "token"
+        _replace(model, linear)
     layers = sum(isinstance(module, PackedLinear | Int8Linear) for module in model.modules())
     return (
         f"{how}: {layers} linear layers, {share:.0%} of the parameters; weights per channel, "
@@ -81,7 +83,6 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
 
 
 def packed_method() -> str:
-    """The name of torch.ao's dynamic layers, whose weights are packed for the CPU."""
     return f"torch.ao dynamic ({torch.backends.quantized.engine})"
 
 
@@ -92,23 +93,13 @@ def quantised_types(model: torch.nn.Module) -> set[str]:
     return packed | {str(m.weight.dtype) for m in layers if isinstance(m, Int8Linear)}
 
 
-def _pack(model: torch.nn.Module) -> tuple[str, str]:
-    """The library that multiplies, and the range of inputs that shares a scale."""
-    with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
-        quantize_dynamic(  # type: ignore[no-untyped-call]
-            model, {Linear: per_channel_dynamic_qconfig}, inplace=True
-        )
-    return packed_method(), "call"
-
-
-def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:
-    """The same; a layer that several modules share stays one."""
+def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> None:
+    """Put int8 layers in the place of these; one that several modules share stays one."""
     quantised = {layer: Int8Linear(layer) for layer in linear}
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):
             if type(child) is Linear:
                 setattr(parent, name, quantised[child])
-    return "torch._int_mm dynamic", "token"
 
 
 def _unfold(model: torch.nn.Module) -> None:
@@ -120,8 +111,3 @@ def _unfold(model: torch.nn.Module) -> None:
                 linear.weight = torch.nn.Parameter(child.weight.t().contiguous())
                 linear.bias = child.bias
                 setattr(parent, name, linear)
-
-
-def _weighted(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """The layers that hold parameters themselves."""
-    return (m for m in model.modules() if next(m.parameters(recurse=False), None) is not None)

@@ -2,15 +2,13 @@
 
 import torch
 
-from runner.backends.peaks import TILE_ROWS, Kernel, PeakKernels, SizedProduct
+from runner.backends.peaks import ARENA_BYTES, TILE_ROWS, Kernel, PeakKernels, SizedProduct
 from runner.backends.torch.device import Wait
 from runner.backends.torch.int8 import packed_method, quantise, quantise_rows
 
 _LAST_PACKED_ROWS = 1024
 """A quantised layer allocates its outputs at each call, 4 MiB of so many rows. Larger ones are no
 faster, take longer to pack than to multiply, and may change how the model's own are allocated."""
-_LEAST_BYTES = 64 << 20
-"""See the arena of `runner.backends.peaks`."""
 
 
 class TorchPeaks:
@@ -31,16 +29,19 @@ class TorchPeaks:
             name, product = "torch._int_mm", self.integer_product
         else:
             name, product = "torch.mm", self.product
+        cache_bytes = None
+        if self._device.type == "cuda":
+            properties = torch.cuda.get_device_properties(self._device)
+            cache_bytes = getattr(properties, "L2_cache_size", None) or None
         return PeakKernels(
             method=f"{name} and Tensor.copy_ in {self._dtype}",
             product=product,
             last_rows=_LAST_PACKED_ROWS if is_packed else None,
             copy=self.copy,
-            cache_bytes=self._cache_bytes(),
+            cache_bytes=cache_bytes,
         )
 
     def product(self, size: int) -> Kernel:
-        """The product of two matrices of normal numbers whose rows repeat."""
         left, right, result = self._matrices(3, size, self._dtype)
         _fill((left, right), self._tile(size))
 
@@ -51,7 +52,6 @@ class TorchPeaks:
         return multiply
 
     def packed_product(self, size: int) -> Kernel:
-        """A linear layer whose weights are packed for the CPU, on inputs in floating point."""
         inputs, weight = self._matrices(2, size, self._dtype)
         _fill((inputs, weight), self._tile(size))
         linear = torch.nn.Linear(size, size, bias=False, device="meta")  # draws no numbers
@@ -80,7 +80,6 @@ class TorchPeaks:
         return multiply
 
     def copy(self, size: int) -> Kernel:
-        """The copy of one array into another."""
         elements = size // self._dtype.itemsize
         source, target = self._buffer(2 * elements, self._dtype).fill_(1).view(2, -1).unbind()
 
@@ -98,17 +97,10 @@ class TorchPeaks:
         return self._buffer(number * size * size, dtype).view(number, size, size).unbind()
 
     def _buffer(self, elements: int, dtype: torch.dtype) -> torch.Tensor:
-        least = _LEAST_BYTES // dtype.itemsize
+        least = ARENA_BYTES // dtype.itemsize
         return torch.empty(max(elements, least), dtype=dtype, device=self._device)[:elements]
-
-    def _cache_bytes(self) -> int | None:
-        if self._device.type != "cuda":
-            return None
-        properties = torch.cuda.get_device_properties(self._device)
-        return getattr(properties, "L2_cache_size", None) or None
 
 
 def _fill(matrices: tuple[torch.Tensor, ...], tile: torch.Tensor) -> None:
-    """Repeat the tile's rows in each of the matrices."""
     for matrix in matrices:
         matrix.view(-1, *tile.shape).copy_(tile)

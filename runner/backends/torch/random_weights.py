@@ -1,9 +1,8 @@
 """Seeded random weights that let every part of a model matter.
 
-A model whose sub-layers add little to the residual stream would hide what a kernel does wrong in
-them. So every product keeps its signal's size (LeCun and others 1998; He and others 2015), and no
-parameter has a value at which leaving it out would change nothing: norms scale and shift, biases
-are not 0, tables of positions are as large as those of tokens.
+Every product keeps its signal's size (LeCun and others 1998; He and others 2015), or sub-layers
+would hide what a kernel does wrong in them; and no parameter has a value at which leaving it out
+would change nothing: norms scale and shift, biases are not 0, positions weigh as much as tokens.
 """
 
 import math
@@ -14,18 +13,14 @@ from typing import Any, NamedTuple
 import torch
 from transformers.pytorch_utils import Conv1D
 
-from runner.backends.torch.weights import load_weights
-
 _POOL_SIZE = 4_194_301
-"""A prime, so that no two rows of a table or matrix that needs the pool several times are equal:
-equal rows of an embedding would make tokens that no logits tell apart."""
+"""A prime, so that no two rows of a table are equal: no logits would tell their tokens apart."""
 _STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 _SPREAD = 0.25
 """Deviation of norms' weights around 1, and of all biases around 0: large enough that one that is
 lost shows beside the rounding of int8, small enough that no norm's weight is 0."""
-_TEMPERATURE = math.log(1 / 0.07)
-"""The temperature with which contrastive models start training."""
+_TEMPERATURE = math.log(1 / 0.07)  # with which contrastive models start training
 _CONSTANTS: Mapping[str, float] = {
     "logit_scale": _TEMPERATURE,
     "logit_scale_a": _TEMPERATURE,
@@ -34,10 +29,6 @@ _CONSTANTS: Mapping[str, float] = {
 }
 """Values of parameters whose name ends so."""
 _CONVOLUTIONS = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
-_OBJECT_QUERIES = "query_position_embeddings"
-"""The name of a table that is added to queries and keys alone, and alone tells them apart."""
-_UNSCALED_QUERIES = "T5Attention"
-"""The class of attention that does not divide its scores: its queries' weights must do that."""
 
 
 class Normal(NamedTuple):
@@ -53,18 +44,12 @@ _BIAS = Normal(0.0, _SPREAD)
 _NORM_BIAS = Normal(0.0, 3 * _SPREAD)
 _LONE_NORM_WEIGHT = Normal(1.0, 2 * _SPREAD)
 """Of norms without a bias, whose weights alone tell whether they are there."""
-_OBJECT_QUERY = Normal(0.0, 4.0)
 _FROZEN_WEIGHT = Normal(2**0.5, _SPREAD)
 
 
 @torch.no_grad()
-def fill_parameters(model: torch.nn.Module, seed: int) -> None:
-    """Fill all parameters from one seeded pool of normal numbers, as `distributions` says.
-
-    A model with pretrained weights gets those.
-    """
-    if load_weights(model):
-        return
+def fill_randomly(model: torch.nn.Module, seed: int) -> None:
+    """Fill all parameters from one seeded pool of normal numbers, as `distributions` says."""
     generator = torch.Generator().manual_seed(seed)
     pool = torch.randn(_POOL_SIZE, generator=generator)
     normals = distributions(model)
@@ -81,9 +66,8 @@ def fill_parameters(model: torch.nn.Module, seed: int) -> None:
 def distributions(model: torch.nn.Module) -> dict[int, Normal]:
     """The distribution of each parameter by its id, those of unit deviation left out.
 
-    The weights of linear layers and convolutions have the deviation 1/√n where n values are summed
-    up. What is added to a stream or looked up, such as an embedding or a table of positions, has
-    the deviation 1; so has an embedding that is a linear layer's weight too.
+    Weights of linear layers and convolutions have the deviation 1/√n where n values are summed;
+    what is looked up or added to a stream has 1, if a linear layer shares it, too.
     """
     normals: dict[int, Normal] = {}
     embeddings: set[int] = set()
@@ -93,21 +77,18 @@ def distributions(model: torch.nn.Module) -> dict[int, Normal]:
         for name, parameter in module.named_parameters(recurse=False):
             normals |= {id(parameter): normal for normal in _own(module, name, parameter)}
     for module in model.modules():  # behind the linear layers that they consist of
-        if type(module).__name__ == _UNSCALED_QUERIES:
+        if type(module).__name__ == "T5Attention":  # does not divide its scores: weights must
             attention: Any = module
             summed = attention.q.in_features * attention.key_value_proj_dim
             normals[id(attention.q.weight)] = Normal(0.0, summed**-0.5)
     plain = {key: normal for key, normal in normals.items() if key not in embeddings}
-    return plain | {
-        id(parameter): _OBJECT_QUERY
-        for name, parameter in model.named_parameters()
-        if _OBJECT_QUERIES in name
-    }
+    # This table is added to queries and keys alone, and alone tells them apart.
+    tables = (p for name, p in model.named_parameters() if "query_position_embeddings" in name)
+    return plain | {id(parameter): Normal(0.0, 4.0) for parameter in tables}
 
 
 def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> Iterator[Normal]:
-    """The distribution of a module's own parameter; nothing if it is the unit one."""
-    if _is_norm(module) and name in {"weight", "bias"}:
+    if "norm" in type(module).__name__.lower() and name in {"weight", "bias"}:
         biased = getattr(module, "bias", None) is not None
         weight = _NORM_WEIGHT if biased else _LONE_NORM_WEIGHT
         yield weight if name == "weight" else _NORM_BIAS
@@ -119,15 +100,11 @@ def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> I
         yield Normal(0.0, len(parameter) ** -0.5)
 
 
-def _is_norm(module: torch.nn.Module) -> bool:
-    return "norm" in type(module).__name__.lower()
-
-
 def _fill_frozen_norms(model: torch.nn.Module, pool: torch.Tensor) -> None:
-    """A frozen norm's buffers are copies of parameters that no initialiser has seen.
+    """Fill a frozen norm's buffers, which copy parameters that no initialiser has seen.
 
-    They normalise nothing, so they make up for what the rectifier behind each takes (He and others
-    2015), and shift less: else all images would look alike behind some layers.
+    They normalise nothing, so they make up for what the rectifier behind each takes, and shift
+    less.
     """
     for module in model.modules():
         if "frozen" in type(module).__name__.lower():

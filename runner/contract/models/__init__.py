@@ -1,10 +1,17 @@
 """The catalogue of models: pure data, and lookup by name."""
 
-from runner.contract.models.catalogue import catalogue, find, model_sets
-from runner.contract.models.iteration import IterationWork, PassWork, iteration_work
+from runner.contract.models.catalogue import (
+    AxisRange,
+    Family,
+    Modality,
+    ModelSpec,
+    TensorSpec,
+    catalogue,
+    find,
+    model_sets,
+)
 from runner.contract.models.sizes import prompt_length, refusal, shape_of, sizes_of
-from runner.contract.models.spec import AxisRange, Family, Modality, ModelSpec, TensorSpec
-from runner.contract.models.work import Work, work
+from runner.contract.models.work import IterationWork, PassWork, Work, iteration_work, work
 
 __all__ = [
     "AxisRange",

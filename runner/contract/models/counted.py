@@ -8,17 +8,15 @@ from pydantic import Field, ValidationError, model_validator
 
 from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile
-from runner.contract.models.spec import ModelSpec, SizeName
+from runner.contract.files import read_plain
+from runner.contract.models.catalogue import ModelSpec, SizeName
 from runner.contract.models.work import FACTOR_SIGN
-from runner.contract.plain_files import read_plain
 from runner.contract.reasons import Reason
 
 COUNTS_FILE = "counts.json"
-"""The name of the file that a job leaves in its output folder."""
 COUNTS_BYTES = 64 << 10
 """Most bytes of such a file; twelve polynomials of eight terms take some 8,000."""
 MOST_REASON = 2_000
-"""Most characters of a reason."""
 FORWARD_COUNTS = frozenset({"parameters", "macs", "activations", "outputs", "weights"})
 """Numbers of a forward pass, as `work.json` has them, and the parameters, which are published for
 the catalogue's models."""
@@ -29,8 +27,7 @@ GENERATION_COUNTS = frozenset(
     }
 )
 """Those of the parts of a generation."""
-Term = tuple[SizeName, ...]
-"""Sizes whose product it is; none stands for 1."""
+Term = tuple[SizeName, ...]  # sizes whose product it is; none stands for 1
 _MOST_FACTOR = 1e18
 _MOST_TERMS = 16
 _MOST_SHOWN = 200
@@ -116,13 +113,9 @@ def terms_of(model: ModelSpec) -> list[Term]:
 
 
 def term_text(term: Iterable[SizeName]) -> str:
-    """The term as polynomials name it."""
     return FACTOR_SIGN.join(term)
 
 
 def without_weights(model: ModelSpec) -> ModelSpec:
-    """The model without the place of its weights, which nobody reads who counts.
-
-    Its configuration is still that of pretrained weights, which may hold keys of older releases.
-    """
+    """The model without the place of its weights, but with their configuration."""
     return model.model_copy(update={"path": None, "hub_id": None, "revision": None})

@@ -1,37 +1,115 @@
-"""The sizes that a shape may name, for one model at one cell's values."""
+"""The sizes that a shape may name, for one model at one cell's values.
 
-from collections.abc import Mapping
-from math import prod
-from typing import Protocol, get_args
+Tokens that an image becomes in a prompt follow from the arithmetic of the models themselves.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod, sqrt
+from typing import Any, Protocol, get_args
 
 from runner.contract.errors import Unsupported
-from runner.contract.models.image_tokens import image_frame, image_sizes
-from runner.contract.models.spec import AxisRange, FixedName, ModelSpec, SizeName, TensorSpec
+from runner.contract.models.catalogue import (
+    AxisRange,
+    FixedName,
+    ImagePrompt,
+    ModelSpec,
+    SizeName,
+    TensorSpec,
+)
 from runner.contract.reasons import Reason, reason
+
+_Config = Mapping[str, Any]
+Area = tuple[int, int]  # height and width
+
+_TOLERATED = 1.1
+"""LLaVA-OneVision shrinks an image only if its sides are longer than this much of the budget."""
+
+
+def image_sizes(kind: ImagePrompt, config: _Config, image: Area) -> dict[str, int]:
+    return _anyres(config, image) if kind == "anyres" else _grid(config, image)
+
+
+def image_token(config: _Config) -> int:
+    """The token id that stands for a piece of an image."""
+    token: int = config["image_token_index" if "image_token_index" in config else "image_token_id"]
+    return token
+
+
+def image_frame(config: _Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The token ids right before and right behind those of an image."""
+    if "vision_start_token_id" not in config:
+        return (), ()
+    return (config["vision_start_token_id"],), (config["vision_end_token_id"],)
+
+
+def anyres_resolution(image: Area, choices: Sequence[Sequence[int]]) -> Area:
+    """The choice that keeps most of the image's pixels, and of those the one with fewest others."""
+    height, width = image
+
+    def merit(choice: Sequence[int]) -> tuple[int, int]:
+        scale = min(choice[1] / width, choice[0] / height)
+        kept = min(int(width * scale) * int(height * scale), height * width)
+        return kept, kept - choice[0] * choice[1]
+
+    best = max(choices, key=merit)
+    return best[0], best[1]
+
+
+def _anyres(config: _Config, image: Area) -> dict[str, int]:
+    """The whole image as one crop, and a grid of crops at a higher resolution (LLaVA 1.6)."""
+    vision = config["vision_config"]
+    side, patches = vision["image_size"], vision["image_size"] // vision["patch_size"]
+    height, width = anyres_resolution(image, config["image_grid_pinpoints"])
+    rows, columns = height // side, width // side
+    kept = _unpadded((rows * patches, columns * patches), image)
+    kept = _within_budget(kept, patches, config.get("vision_aspect_ratio"))
+    return {"image_crops": rows * columns + 1, "image_tokens": patches**2 + kept[0] * (kept[1] + 1)}
+
+
+def _unpadded(padded: Area, image: Area) -> Area:
+    if image[1] / image[0] > padded[1] / padded[0]:
+        height = int(round(image[0] * (padded[1] / image[1]), 7))
+        return padded[0] - 2 * ((padded[0] - height) // 2), padded[1]
+    width = int(round(image[1] * (padded[0] / image[0]), 7))
+    return padded[0], padded[1] - 2 * ((padded[1] - width) // 2)
+
+
+def _within_budget(patches: Area, side: int, aspect_ratio: str | None) -> Area:
+    """Shrunk to about as many crops as `anyres_max_9` allows."""
+    if aspect_ratio is None:
+        return patches
+    crops = int(aspect_ratio.removeprefix("anyres_max_"))
+    ratio = sqrt(patches[0] * patches[1] / (crops * side**2))
+    if ratio <= _TOLERATED:
+        return patches
+    return int(patches[0] // ratio), int(patches[1] // ratio)
+
+
+def _grid(config: _Config, image: Area) -> dict[str, int]:
+    """Patches over the whole image, merged in squares (Qwen-VL)."""
+    vision = config["vision_config"]
+    rows, columns = (side // vision["patch_size"] for side in image)
+    return {
+        "image_grid": rows,
+        "image_patches": rows * columns,
+        "image_tokens": rows * columns // vision["spatial_merge_size"] ** 2,
+    }
 
 
 class Sizes(Protocol):
     """The sizes of a cell's query."""
 
     @property
-    def batch_size(self) -> int:
-        """Samples in one query."""
-        ...
+    def batch_size(self) -> int: ...
 
     @property
-    def sequence_length(self) -> int | None:
-        """Tokens in one sample, beside those of an image."""
-        ...
+    def sequence_length(self) -> int | None: ...
 
     @property
-    def image_size(self) -> int | None:
-        """Height and width of an image, pixels."""
-        ...
+    def image_size(self) -> int | None: ...
 
     @property
-    def audio_seconds(self) -> int | None:
-        """Seconds of sound in one sample."""
-        ...
+    def audio_seconds(self) -> int | None: ...
 
 
 def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
@@ -49,34 +127,22 @@ def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
 
 
 def shape_of(model: ModelSpec, tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The tensor's shape in numbers.
-
-    Raises:
-        Unsupported: a size is missing.
-    """
+    """The tensor's shape in numbers."""
     return tuple(
-        prod(number_of(model, tensor, factor, sizes) for factor in dimension)
-        if isinstance(dimension, tuple)
-        else number_of(model, tensor, dimension, sizes)
-        for dimension in tensor.shape
+        prod(number_of(model, tensor, factor, sizes) for factor in factors)
+        for factors in tensor.dimensions
     )
 
 
 def number_of(
     model: ModelSpec, tensor: TensorSpec, size: int | SizeName, sizes: Mapping[str, int]
 ) -> int:
-    """The number that a description means by this size.
-
-    Raises:
-        Unsupported: it is missing.
-    """
+    """The number that a description means by this size."""
     if isinstance(size, int):
         return size
     if size not in sizes:
-        missing = "sequence_length" if size == "prompt_length" else size
-        raise Unsupported(
-            reason("input_lacks_size", input=tensor.name, model=model.name, axis=missing)
-        )
+        facts = {"axis": "sequence_length" if size == "prompt_length" else size}
+        raise Unsupported(reason("input_lacks_size", input=tensor.name, model=model.name, **facts))
     return sizes[size]
 
 

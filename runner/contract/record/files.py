@@ -19,28 +19,23 @@ _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def rows(table: pa.Table) -> list[Row]:
-    """The table's rows; a map becomes a dict."""
     return list(each_row(table.column_names, table.columns))
 
 
 def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]) -> Iterator[Row]:
-    """The rows of these columns, one after the other."""
-    for values in zip(*map(_values, columns), strict=True):
-        yield dict(zip(names, values, strict=True))
-
-
-def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    if pa.types.is_timestamp(column.type):
-        return list(_moments(column))
-    values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
-    return values
+    """The rows of these columns; a map becomes a dict."""
+    values = (
+        _moments(column)
+        if pa.types.is_timestamp(column.type)
+        else column.to_pylist(maps_as_pydicts="lossy")
+        for column in columns
+    )
+    for row in zip(*values, strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
-    """The same as pyarrow's own, which imports pandas where there is one.
-
-    A cast would import half of Python's library, which a user of fewer rights may not read.
-    """
+    """The same as pyarrow's own, which imports pandas; a cast imports half of Python's library."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC if column.type.tz else None)
     a_second = _UNITS_A_SECOND[column.type.unit]
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -61,15 +56,15 @@ def write_records(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def write_one_row(table: pa.Table, file: IO[bytes]) -> None:
-    """Write one record without its empty columns, and without what helps with many rows alone.
-
-    Each of the two would take two thirds of its file.
-    """
+    """Write one record without empty columns and without what helps with many rows alone."""
     table = drop_empty_columns(table)
     pq.write_table(
         table,
         file,
-        compression={name: _compression(table[name]) for name in table.column_names},
+        compression={
+            name: "zstd" if table[name].nbytes >= _COMPRESSED_FROM_BYTES else "none"
+            for name in table.column_names
+        },
         write_page_checksum=True,
         store_schema=False,
         use_dictionary=False,
@@ -93,16 +88,8 @@ def is_null_if_missing(name: str) -> bool:
     return field is not None and field.default is None
 
 
-def _compression(column: pa.ChunkedArray) -> str:
-    return "zstd" if column.nbytes >= _COMPRESSED_FROM_BYTES else "none"
-
-
 def save_record(record: Record, folder: Path) -> Path:
-    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path.
-
-    Raises:
-        RecordNotSaved: the file system refused, e.g. because the disk is full.
-    """
+    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path."""
     path = folder / f"{record.cell_id}.parquet"
     table = to_table([record])
     save_file(path, lambda file: write_one_row(table, file))
@@ -117,14 +104,12 @@ def record_of(row: Mapping[str, Any]) -> Record:
 
 @cache
 def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
-    """The Arrow schema of record files, derived from a value's fields."""
     return pa.schema(
         (name, _arrow_type(info.annotation)) for name, info in value.model_fields.items()
     )
 
 
 def to_table(records: list[Record]) -> pa.Table:
-    """The records as an Arrow table with one row each."""
     return pa.Table.from_pylist([record.model_dump() for record in records], arrow_schema())
 
 

@@ -90,6 +90,8 @@ class RuntimeFacts(Frozen):
     """Hash over the graph's files."""
     graph_remedy: str | None = None
     """How the graph was exported, e.g. `dynamic shapes`; the ways that failed come before it."""
+    graph_attempts: Positive[int] | None = None
+    """Ways of exporting it that were tried; the last one went."""
     graph_difference_relative: Deviation | None = None
     """Norm of the graph's difference from torch in fp32 by that one's norm, as it was prepared."""
     quantization: str | None = None

@@ -6,27 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 ENVIRONMENT_FACTS = (
-    "operating_system",
-    "kernel",
-    "python_version",
-    "libraries",
-    "image",
-    "image_digest",
-    "image_labels",
-    "runner_version",
-    "orchestrator_version",
-    "environment_variables",
+    *("operating_system", "kernel", "python_version", "libraries", "image", "image_digest"),
+    *("image_labels", "runner_version", "orchestrator_version", "environment_variables"),
 )
 """The facts behind `environment_id`; the variables where there are any."""
 _VARIABLES = "environment_variables"
 MACHINE_FACTS = (
-    "device_name",
-    "cpu_model",
-    "cpu_cores_physical",
-    "cpu_cores_logical",
-    "memory_total_bytes",
-    "machine",
-    "device_partition",
+    *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
+    *("memory_total_bytes", "machine", "device_partition"),
 )
 """The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves, the
 partition where there is one."""
@@ -42,12 +29,10 @@ SHARED_FACTS = (
 
 
 def digest(text: str) -> str:
-    """A short hash that stands for this text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def model_id(spec: str) -> str:
-    """The id of a model, from `model_spec`."""
     return digest(spec)
 
 
@@ -60,14 +45,12 @@ def memory_in_gib(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hardware_id(facts: Mapping[str, Any]) -> str:
-    """The id of a machine with its device, from the columns that describe it."""
     rounded = memory_in_gib(facts)
     names = (name for name in MACHINE_FACTS if name != _PARTITION or rounded.get(name))
     return digest("\n".join(str(rounded.get(name)) for name in names))
 
 
 def environment_id(facts: Mapping[str, Any]) -> str:
-    """The id of the software between machine and model, from the columns that describe it."""
     known = {
         name: facts.get(name) for name in ENVIRONMENT_FACTS if name != _VARIABLES or facts.get(name)
     }
@@ -75,10 +58,7 @@ def environment_id(facts: Mapping[str, Any]) -> str:
 
 
 def false_id(facts: Mapping[str, Any]) -> str | None:
-    """The first id of a record that is not the hash of what it stands for; None if there is none.
-
-    Such a record would describe the machine, the software or the model of other results anew.
-    """
+    """The first id of a record that is not the hash of its facts; None if there is none."""
     spec = facts.get("model_spec")
     hashes = {
         "hardware_id": hardware_id(facts),

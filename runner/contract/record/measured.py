@@ -1,16 +1,9 @@
-"""Columns about time that every mode fills."""
+"""Columns that every mode fills; see `ENDING_DOCS` for those without a docstring."""
 
 from typing import Literal
 
 from runner.contract.cell import Frozen
-from runner.contract.record.ranges import (
-    Correlation,
-    Deviation,
-    Finite,
-    Fraction,
-    NonNegative,
-    Positive,
-)
+from runner.contract.record.ranges import Correlation, Finite, Fraction, NonNegative, Positive
 
 
 class Timing(Frozen):
@@ -99,29 +92,17 @@ class Timing(Frozen):
     latency_p50_s: Positive[float] | None = None
     """Median of all rounds together, seconds; null, as all percentiles, if too few support it."""
     latency_p90_s: Positive[float] | None = None
-    """90th percentile, seconds."""
     latency_p90_low_s: Positive[float] | None = None
-    """Lower end of its 95 % interval, seconds."""
     latency_p90_high_s: Positive[float] | None = None
-    """Upper end of its 95 % interval, seconds."""
     latency_p95_s: Positive[float] | None = None
-    """95th percentile, seconds."""
     latency_p95_low_s: Positive[float] | None = None
-    """Lower end of its 95 % interval, seconds."""
     latency_p95_high_s: Positive[float] | None = None
-    """Upper end of its 95 % interval, seconds."""
     latency_p99_s: Positive[float] | None = None
-    """99th percentile, seconds."""
     latency_p99_low_s: Positive[float] | None = None
-    """Lower end of its 95 % interval, seconds."""
     latency_p99_high_s: Positive[float] | None = None
-    """Upper end of its 95 % interval, seconds."""
     latency_p999_s: Positive[float] | None = None
-    """99.9th percentile, seconds."""
     latency_p999_low_s: Positive[float] | None = None
-    """Lower end of its 95 % interval, seconds."""
     latency_p999_high_s: Positive[float] | None = None
-    """Upper end of its 95 % interval, seconds."""
     percentile_iterations_needed: dict[str, int] | None = None
     """Independent samples that support each percentile at 99 %, by its name, e.g. `p99`."""
     outliers: NonNegative[int] | None = None
@@ -143,80 +124,34 @@ class Timing(Frozen):
     """Chance of so large a change if no round changed its level; null likewise."""
 
 
-class Training(Frozen):
-    """Parts of a training step; `latency_*` is the whole step."""
+class Efficiency(Frozen):
+    """Counted work and measured peaks; the view `efficiency` divides them.
 
-    forward_mean_s: NonNegative[float] | None = None
-    """Mean time of the forward pass, seconds."""
-    forward_median_s: NonNegative[float] | None = None
-    """Median, seconds."""
-    loss_mean_s: NonNegative[float] | None = None
-    """Mean time of the loss, seconds; null where the model computes it inside its forward pass."""
-    loss_median_s: NonNegative[float] | None = None
-    """Median, seconds."""
-    backward_mean_s: NonNegative[float] | None = None
-    """Mean time of the backward pass, seconds."""
-    backward_median_s: NonNegative[float] | None = None
-    """Median, seconds."""
-    optimizer_mean_s: NonNegative[float] | None = None
-    """Mean time of the optimizer's step, gradients cleared included, seconds."""
-    optimizer_median_s: NonNegative[float] | None = None
-    """Median, seconds."""
-    training_loss_first: Finite | None = None
-    """Loss of the first step."""
-    training_loss_last: Finite | None = None
-    """Loss of the last step."""
-    training_scale: NonNegative[float] | None = None
-    """Factor of the loss at the end, by which gradients stay within fp16; null without one."""
-    training_steps_skipped: NonNegative[int] | None = None
-    """Timed steps in which a scaled gradient overflowed, so that the optimizer's step was left out;
-    null where no loss is scaled."""
-    training_changed_share: Fraction | None = None
-    """Share of kept elements, at least 64 of each parameter, that gradients have changed; rows of
-    embeddings that the batch does not name have none."""
-    gradients_compared: NonNegative[int] | None = None
-    """Parameters whose gradient in one step was compared with the fp32 CPU reference's; rounding
-    alone decides the others' in this precision. Null if none was compared."""
-    gradient_difference: Deviation | None = None
-    """Difference nearest to its tolerance, or farthest beyond: of one parameter's gradient or
-    update, or of the loss, by the reference's."""
-    gradient_tolerance: NonNegative[float] | None = None
-    """What it is allowed in this precision."""
-    gradient_where: str | None = None
-    """Which difference that is, e.g. `gradient of decoder.weight`."""
+    All are null for models that nobody counted, for starts, and where times say nothing of a
+    device: on the fake backend and on simulators.
+    """
 
-
-class Arrivals(Frozen):
-    """The scenarios `offline` and `server`."""
-
-    achieved_qps: Positive[float] | None = None
-    """Queries per second that were completed; null unless the scenario is `server`."""
-    service_median_s: Positive[float] | None = None
-    """Median time from a query's start to its end, waiting left out, seconds; `server` alone."""
-    slo_met: bool | None = None
-    """Whether the 99th percentile from arrival met `slo_ms`; null where nothing was sought."""
-    peak_qps: Positive[float] | None = None
-    """The highest rate that MLPerf's count accepts: 99 % of latencies within `slo_ms`; or null."""
-    peak_qps_low: Positive[float] | None = None
-    """Lower end of the bracket that holds the peak: the highest rate that was accepted, less what
-    fresh processes differ by; or null."""
-    peak_qps_high: Positive[float] | None = None
-    """Upper end: the lowest rate that was rejected, or one query per mean service time; likewise
-    more."""
-    search: list[str] | None = None
-    """What was tried to find the batch or the rate, in order, with the sample counts."""
-    offline_batches: list[int] | None = None
-    """Batches that `offline` tried, upward: its curve, of which the next columns are a part each;
-    null in other scenarios."""
-    offline_queries: list[int] | None = None
-    """Queries at each batch tried."""
-    offline_throughputs: list[float] | None = None
-    """Samples per second at each batch tried, by the median of its queries."""
-    offline_latencies_s: list[float] | None = None
-    """Median time of a query at each batch tried, seconds."""
-    offline_memory_bytes: list[int] | None = None
-    """Highest memory use at each batch tried, bytes: of an accelerator's own memory where it has
-    some, else of the host's."""
+    flops_per_iteration: Positive[int] | None = None
+    """Floating-point operations of one iteration: two for each multiply-accumulate of matrix
+    products and convolutions, counted from the model, not by the device."""
+    bytes_per_iteration: Positive[int] | None = None
+    """Bytes that one iteration must read or write, however large caches are: each weight once a
+    pass, inputs, outputs, what tokens were cached; counted likewise, and a lower bound."""
+    prefill_flops: Positive[int] | None = None
+    """Those of the FLOPs up to the first token; null unless tokens are generated."""
+    prefill_bytes: Positive[int] | None = None
+    """Those of the bytes up to the first token; null likewise."""
+    peak_flops_per_s: Positive[float] | None = None
+    """FLOP per second of a product of large matrices in this precision, by this runtime with these
+    threads, before the first cell of the job; null where it has no such product."""
+    peak_bytes_per_s: Positive[float] | None = None
+    """Bytes per second that a copy between arrays larger than the last cache reads and writes;
+    null where the memory that a job may use has no room for them."""
+    peak_method: str | None = None
+    """Calls and sizes behind both peaks, or why there are none."""
+    device_cache_bytes: Positive[int] | None = None
+    """Last cache of the CPUs or of the accelerator, bytes: what fits in need not come from memory;
+    null where none is shown."""
 
 
 class Resources(Frozen):

@@ -4,9 +4,8 @@ from typing import Self
 
 from runner.contract.cell import Frozen
 from runner.contract.reasons import Reason, reason_columns, reason_from
-from runner.contract.record.doubts import Doubt
 from runner.contract.record.ranges import Cosine, Deviation, Finite, Fraction, NonNegative
-from runner.contract.record.verdict import Grade, Phase, Proof, Status
+from runner.contract.record.verdict import Doubt, Grade, Phase, Proof, Status
 
 
 class Outcome(Frozen):
@@ -31,13 +30,11 @@ class Outcome(Frozen):
         phase: Phase | None = None,
         log: str | None = None,
     ) -> Self:
-        """The outcome of a cell that did not end well."""
         columns = reason_columns("reason", reason)
         return cls(status=status, **columns, phase=phase, log=log)
 
     @property
     def ending(self) -> Reason | None:
-        """The reason why it did not end well."""
         return reason_from(self.reason_code, self.reason_facts)
 
 
@@ -126,5 +123,4 @@ class Trust(Outcome):
 
     @property
     def incorrectness(self) -> Reason | None:
-        """The reason why `correct` is false or null."""
         return reason_from(self.correct_code, self.correct_facts)

@@ -7,23 +7,18 @@ from typing import Any, Self
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
-from runner.contract.record.measured import Arrivals, Resources, Timing, Training
+from runner.contract.record.measured import Efficiency, Resources, Timing
+from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Outcome, Trust
 from runner.contract.record.ranges import Positive
-from runner.contract.record.starts import Startup
-from runner.contract.record.tokens import Generation
 
-Row = dict[str, Any]
-"""One record by the names of its columns."""
-Columns = Mapping[str, Any]
-"""Columns of `Record`, by name."""
+Row = dict[str, Any]  # one record by the names of its columns
+Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 7
-"""Raised with every change of the columns; a merge refuses records of another."""
+SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
 
 
 class Record(
@@ -47,14 +42,7 @@ class Record(
 
     @classmethod
     def of(cls, job: Job, cell: Cell, outcome: Outcome, columns: Columns = NO_COLUMNS) -> Self:
-        """Make the record of a cell from its job, its outcome and what was measured of it.
-
-        Args:
-            job: the job that executed the cell, or should have.
-            cell: the cell as it was planned.
-            outcome: how it ended.
-            columns: further columns by name; they replace what the job knows.
-        """
+        """The record of a cell; further columns replace what the job knows."""
         known = {**known_columns(job, cell), "recorded_at": datetime.now(UTC)}
         record = cls.model_validate({**known, **columns, **outcome.model_dump()})
         facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))

@@ -1,12 +1,13 @@
 """Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from runner.measure.memory.process import ResidentReader
+from runner.contract.host import read_word
+from runner.measure.memory.readers import MemoryReader, ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -19,14 +20,15 @@ class Throttling:
     """Times that a CPU quota held a control group back, added up since it was made."""
 
     periods: int
-    seconds: float
-    """CPU time of its threads."""
+    seconds: float  # CPU time of its threads
+
+    def since(self, before: "Throttling") -> "Throttling":
+        return Throttling(self.periods - before.periods, self.seconds - before.seconds)
 
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int | None:
-    """The least memory limit of this process' groups in bytes; None if there is none."""
     texts = [
-        _read(folder / name)
+        read_word(folder / name)
         for folder in _groups("memory", root, own)
         for name in ("memory.max", "memory.limit_in_bytes")
     ]
@@ -35,31 +37,27 @@ def memory_limit_bytes(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> int
 
 
 def cpu_limit(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> float | None:
-    """The least CPU quota of this process' groups in cores; None if there is none."""
-    quotas = [_quota(folder) for folder in _groups("cpu", root, own)]
+    quotas = map(_quota, _groups("cpu", root, own))
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
-    """Times that quotas held this process' groups back so far; None if no quota is counted.
-
-    Each group counts what its own quota did (sched-bwc.rst), so that they add up.
-    """
+    """Times that quotas held this process' groups back, added up; None if no quota is counted."""
     stats = [_stat(folder) for folder in _groups("cpu", root, own)]
     counted = [stat for stat in stats if "nr_throttled" in stat]
     if not counted:
         return None
     periods = sum(stat["nr_throttled"] for stat in counted)
-    return Throttling(periods, sum(map(_throttled_s, counted)))
+    # Version 2 counts microseconds, version 1 nanoseconds.
+    microseconds = sum(stat.get("throttled_usec", 0) for stat in counted)
+    nanoseconds = sum(stat.get("throttled_time", 0) for stat in counted)
+    return Throttling(periods, microseconds / 1e6 + nanoseconds / 1e9)
 
 
 def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
-    """The folders of the control groups that may limit this process, each once.
-
-    By `/proc/self/cgroup` they are its own and all above it. A container sees its own as the root.
-    """
+    """Folders of this process' control groups and those above them; containers see none above."""
     folders = [root, root / controller]
-    for line in (_read(own) or "").splitlines():
+    for line in (read_word(own) or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers or controller in controllers.split(","):
             mounted = root / controller if controllers else root
@@ -69,29 +67,17 @@ def _groups(controller: str, root: Path, own: Path) -> Sequence[Path]:
 
 
 def _quota(folder: Path) -> float | None:
-    unified = _read(folder / "cpu.max")
+    unified = read_word(folder / "cpu.max")
     names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    quota, period = unified.split() if unified else (_read(folder / name) for name in names)
+    quota, period = unified.split() if unified else (read_word(folder / name) for name in names)
     if quota is None or period is None or quota in ("max", "-1"):
         return None
     return int(quota) / int(period)
 
 
 def _stat(folder: Path) -> dict[str, int]:
-    lines = (_read(folder / "cpu.stat") or "").splitlines()
+    lines = (read_word(folder / "cpu.stat") or "").splitlines()
     return {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
-
-
-def _throttled_s(stat: Mapping[str, int]) -> float:
-    """Version 2 counts microseconds, version 1 nanoseconds."""
-    return stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
 
 
 class KernelPeak:
@@ -107,7 +93,6 @@ class KernelPeak:
         self._began_at = self._read()
 
     def begin(self) -> None:
-        """Reset the peak or, where that fails, note it."""
         if self._file is not None and self._file.writable():
             with suppress(OSError):
                 self._file.seek(0)
@@ -144,94 +129,66 @@ class CgroupFiles:
     usage: Path
     peak: Path
     stat: Path
-    file_cache: str
-    """Key in `stat` of the page cache, which counts tmpfs and shared memory too."""
-    shared: str
-    """Key in `stat` of tmpfs and shared memory alone."""
+    file_cache: str  # key in `stat` of the page cache, which counts tmpfs and shared memory too
+    shared: str  # key in `stat` of tmpfs and shared memory alone
 
 
 def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
     """The files of the version that is mounted; None if none counts memory."""
     v1 = root / "memory"
+    now, peak, stat = (root / f"memory.{name}" for name in ("current", "peak", "stat"))
+    v1_now, v1_peak = (v1 / f"memory.{name}" for name in ("usage_in_bytes", "max_usage_in_bytes"))
     known = (
-        CgroupFiles(
-            "v2",
-            root / "memory.current",
-            root / "memory.peak",
-            root / "memory.stat",
-            file_cache="file",
-            shared="shmem",
-        ),
-        CgroupFiles(
-            "v1",
-            v1 / "memory.usage_in_bytes",
-            v1 / "memory.max_usage_in_bytes",
-            v1 / "memory.stat",
-            file_cache="total_cache",
-            shared="total_shmem",
-        ),
+        CgroupFiles("v2", now, peak, stat, "file", "shmem"),
+        CgroupFiles("v1", v1_now, v1_peak, v1 / "memory.stat", "total_cache", "total_shmem"),
     )
     return next((files for files in known if files.usage.exists()), None)
 
 
-class CgroupReader:
+class CgroupReader(MemoryReader):
     """A container's use: what its control group is charged, less file cache, plus mapped files.
 
     The kernel charges a cached file to whichever group read it first, possibly one long gone, so
     the first container on a machine would seem to need hundreds of MB of libraries more than the
     next. Therefore the cache is taken off, and the file pages that the runner itself maps
-    (RssFile) are added. What remains of the charge is anonymous memory, tmpfs and kernel memory.
-
-    A container cannot reset the kernel's peak, as its control group is mounted read-only, and
-    that peak holds cache. So the peak is the highest of three numbers that can miss some of it
-    but do not exceed it, as long as no cached file is dropped meanwhile:
-    the runner's own VmHWM, reset, which knows no kernel memory, tmpfs and child processes;
-    the kernel's peak, if it rose or could be reset, less the most cache seen;
-    and the readings that the meter takes.
+    (RssFile) are added. A container cannot reset the kernel's peak, which holds cache. So the peak
+    is the highest of three numbers that may miss some of it but do not exceed it: the runner's own
+    VmHWM; the kernel's peak, if it rose or could be reset, less the most cache seen; and readings.
     """
-
-    is_slow = False
-    gap = None
 
     def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
         self._files = files
         self._resident = resident
         self._peak = peak
         self._began = self._read()
-        self.method = (
-            f"cgroup {files.version}, without file cache, with the runner's mapped files; peak: "
-            "highest of VmHWM, the kernel's peak if it rose, and samples; average of samples"
+
+    @property
+    def method(self) -> str:
+        counted = (
+            f"cgroup {self._files.version}, without file cache, with the runner's mapped files"
         )
+        peak = "peak: highest of VmHWM, the kernel's peak if it rose, and samples"
+        return f"{counted}; {peak}; average of samples"
 
     def current_bytes(self) -> int:
-        """The use now."""
-        reading = self._read()
-        return reading.usage - reading.cache + reading.mapped
+        usage, cache, mapped = self._read()
+        return usage - cache + mapped
 
     def begin(self) -> None:
-        """Reset VmHWM and, where it can be, the kernel's peak."""
         self._resident.begin()
         self._peak.begin()
         self._began = self._read()
 
     def peak_bytes(self) -> int:
-        """The highest use that counters report."""
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own
-        began, now = self._began, self._read()
-        cache, mapped = max(began.cache, now.cache), min(began.mapped, now.mapped)
-        return max(own, charged - cache + mapped)
+        (_, *before), (_, *now) = self._began, self._read()
+        return max(own, charged - max(before[0], now[0]) + min(before[1], now[1]))
 
-    def _read(self) -> "_Reading":
+    def _read(self) -> tuple[int, int, int]:
+        """The charge, the cache in it, and the files that the runner maps."""
         usage = int(self._files.usage.read_bytes())
         stat = dict(line.split() for line in self._files.stat.read_text().splitlines())
         cache = int(stat[self._files.file_cache]) - int(stat[self._files.shared])
-        return _Reading(usage, min(cache, usage), self._resident.mapped_file_bytes())
-
-
-@dataclass(frozen=True)
-class _Reading:
-    usage: int
-    cache: int
-    mapped: int
+        return usage, min(cache, usage), self._resident.mapped_file_bytes()

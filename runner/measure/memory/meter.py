@@ -7,35 +7,24 @@ from pathlib import Path
 from runner.contract.rounds import MemoryUse
 from runner.measure.clock import NANOSECONDS, Clock, Sampler, monotonic
 from runner.measure.memory.cgroup import CGROUP_ROOT, CgroupReader, cgroup_files, open_kernel_peak
-from runner.measure.memory.process import PROC_SELF, ResidentReader, process_reader
-from runner.measure.memory.reader import MemoryReader
-from runner.measure.memory.tree import TreeReader
-
-
-def memory_reader(
-    *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
-) -> MemoryReader:
-    """The reader for a job: the cgroup's in containers that show one, else the process'.
-
-    Args:
-        in_container: True if the job has a control group of its own.
-        of_tree: True if processes that this one starts execute the model.
-        root: where control groups are shown.
-        proc: where this process is.
-    """
-    reader = process_reader(proc)
-    files = cgroup_files(root) if in_container else None
-    if files is None or not isinstance(reader, ResidentReader):
-        return TreeReader() if of_tree else reader
-    return CgroupReader(files, reader, open_kernel_peak(files.peak))
+from runner.measure.memory.readers import (
+    PROC_SELF,
+    MemoryReader,
+    ResidentReader,
+    TreeReader,
+    process_reader,
+)
 
 
 def memory_meter(
     *, in_container: bool, of_tree: bool = False, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
 ) -> "MemoryMeter":
-    """A meter over the reader for a job, as `memory_reader` chooses it."""
-    reader = memory_reader(in_container=in_container, of_tree=of_tree, root=root, proc=proc)
-    return MemoryMeter(reader)
+    """The meter of a container's control group, of a tree of processes, or of this process."""
+    reader = process_reader(proc)
+    files = cgroup_files(root) if in_container else None
+    if files is None or not isinstance(reader, ResidentReader):
+        return MemoryMeter(TreeReader() if of_tree else reader)
+    return MemoryMeter(CgroupReader(files, reader, open_kernel_peak(files.peak)))
 
 
 class MemoryMeter:
@@ -54,11 +43,10 @@ class MemoryMeter:
 
     @property
     def method(self) -> str:
-        """Description of the counters behind peak and average, for the record."""
+        """The counters behind peak and average, for the record."""
         return self._reader.method
 
     def reset(self) -> None:
-        """Begin a new peak and a new average."""
         self._samples.clear()
         self._before_mark = None
         self._begin_peak()
@@ -91,7 +79,6 @@ class MemoryMeter:
             self._reader.begin()
 
     def current_bytes(self) -> int:
-        """The use now, bytes."""
         return self._reader.current_bytes()
 
     def peak_bytes(self) -> int:

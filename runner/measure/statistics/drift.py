@@ -13,8 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from runner.measure.statistics.serial_correlation import correlation_of
-from runner.measure.statistics.spread import NORMAL_QUARTILE, Floats, Series, effective_count, ranks
+from runner.measure.statistics.spread import (
+    NORMAL_QUARTILE,
+    Floats,
+    Series,
+    correlation_of,
+    effective_count,
+    ranks,
+)
 
 MEDIAN_ERROR = 1.2533
 """The standard error of a median by that of the mean: sqrt(pi / 2) for normal durations."""
@@ -24,14 +30,11 @@ UNSEEN_DEPENDENCE = 90.0
 UNKNOWN_BETWEEN = 0.04
 """The deviation that the test takes for processes of a host that nobody calibrated: by 5 % it would
 name three rounds at 1.0, 1.3 and 1.0 in fewer than 95 % (the study `drift`)."""
-TELLING_ROUNDS = 6
-"""Rounds from which on their scatter tells what processes of this cell differ by."""
+TELLING_ROUNDS = 6  # rounds from which on their scatter tells what processes of this cell differ by
 SCATTER_ALLOWANCE = 1.5
 """The deviation that it gives counts so many times, as few rounds may scatter too little."""
-EDGE = 0.15
-"""Share of a steady phase that each side of a step has at least."""
-FEWEST = 8
-"""Durations below which no change inside a steady phase is sought."""
+EDGE = 0.15  # share of a steady phase that each side of a step has at least
+FEWEST = 8  # durations below which no change inside a steady phase is sought
 _GRID = 400
 Kind = Literal["step", "trend"]
 
@@ -40,12 +43,9 @@ Kind = Literal["step", "trend"]
 class Drift:
     """Difference between rounds of the same cell."""
 
-    change: float | None
-    """Range of the round medians by their mean; None if that is 0."""
-    p_value: float
-    """Chance of such a range, or such an order, if nothing but processes differed."""
-    steady: bool = False
-    """True if the rounds rise or fall in their order, and it is the order that chance excludes."""
+    change: float | None  # range of the round medians by their mean; None if that is 0
+    p_value: float  # chance of such a range, or such an order, if only processes differed
+    steady: bool = False  # True if the rounds rise or fall in order, and chance excludes the order
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,8 @@ class LevelChange:
     """The largest change inside a steady phase."""
 
     kind: Kind
-    size: float
-    """Median behind it by the median before, minus 1."""
-    p_value: float
-    """Chance of so large a one if the durations kept their level."""
+    size: float  # median behind it by the median before, minus 1
+    p_value: float  # chance of so large a one if the durations kept their level
 
 
 def drift(
@@ -65,17 +63,12 @@ def drift(
     """Compare the medians of rounds; None with fewer than two.
 
     The range of R medians, by the deviation that explains them, is a studentized range (Tukey
-    1949). That deviation adds up what fresh processes differ by and the standard error of the
-    medians. Processes of this cell may differ by more than is known beforehand; six rounds or more
-    tell so by their median absolute deviation, to which a hump adds little. The order is tested by
-    Mann & Kendall's S (Kendall 1975). Either may find something, so the smaller p-value counts
-    twice.
-
-    Args:
-        rounds: their durations, in order.
-        deviation: what is known of the standard deviation of fresh processes' medians, by their
-            mean.
-        moments_s: when each round was measured, seconds; None if they are independent.
+    1949). That deviation adds up what fresh processes differ by (`deviation`, by their mean) and
+    the standard error of the medians. Processes of this cell may differ by more than is known
+    beforehand; six rounds or more tell so by their median absolute deviation, to which a hump adds
+    little. The order is tested by Mann & Kendall's S (Kendall 1975). Either may find something, so
+    the smaller p-value counts twice. Without the moments of the rounds, seconds, they are
+    independent.
     """
     if len(rounds) < 2:
         return None
@@ -198,7 +191,6 @@ def _squared_error(durations: Series) -> float:
 
 
 def _without_slope(values: Floats) -> Floats:
-    """Values without the straight line of least squares through them."""
     position = np.arange(len(values)) - (len(values) - 1) / 2
     slope = float(position @ (values - np.mean(values))) / float(position @ position)
     level = values - slope * position

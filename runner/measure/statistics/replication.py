@@ -18,28 +18,20 @@ from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, 
 from runner.contract.job import Job, Measure, ProcessSpread
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.serial_correlation import effective_rounds
-from runner.measure.statistics.spread import Series, effective_count
-from runner.measure.statistics.tails import BOUNDED
+from runner.measure.statistics.percentiles import BOUNDED, Interval, median_interval
+from runner.measure.statistics.spread import Series, effective_count, effective_rounds
 
 
 @dataclass(frozen=True)
 class Spread:
     """A relative deviation between fresh processes, and what it is known from."""
 
-    deviation: float
-    """Standard deviation of their medians by the mean of these."""
-    quantile: float
-    """Student's t that makes 95 % of it."""
+    deviation: float  # standard deviation of their medians by the mean of these
+    quantile: float  # student's t that makes 95 % of it
     source: str
-    """Its origin, in words."""
-    processes: int | None = None
-    """Processes of the calibration of this host that gave it; None for the default."""
+    processes: int | None = None  # those of the calibration of this host; None for the default
     degrees: float | None = None
-    """Degrees of freedom of that calibration; None for the default."""
-    queue: float | None = None
-    """Factor by which a queue multiplied it; None where it did not."""
+    queue: float | None = None  # factor by which a queue multiplied it; None where it did not
 
     @property
     def is_calibrated(self) -> bool:
@@ -95,11 +87,8 @@ class Processes:
     """A record's processes, by what is known of them beforehand."""
 
     spread: Spread
-    """The spread of fresh ones."""
     confidence: float
-    """The confidence of the interval over their medians."""
-    moments_s: Sequence[float] | None
-    """The moments at which they were measured, seconds; None if they are independent."""
+    moments_s: Sequence[float] | None  # when they were measured, seconds; None if independent
 
     @classmethod
     def of(cls, job: Job, rounds: Sequence[RoundResult]) -> "Processes":
@@ -108,12 +97,10 @@ class Processes:
         )
 
     def interval(self, medians: Sequence[float]) -> Interval | None:
-        """The interval of the mean of their medians; None with fewer than two."""
         return round_interval(medians, self.confidence, self.moments_s)
 
 
 def medians_of(rounds: Sequence[RoundResult]) -> list[float]:
-    """The median duration of each round, seconds."""
     return [median(result.durations_ns) / NANOSECONDS for result in rounds]
 
 
@@ -128,13 +115,7 @@ def moments_of(rounds: Sequence[RoundResult]) -> list[float] | None:
 def round_interval(
     medians: Sequence[float], confidence: float, moments_s: Sequence[float] | None = None
 ) -> Interval | None:
-    """Student's interval of the mean of round medians; None with fewer than two rounds.
-
-    Args:
-        medians: of the rounds, in order.
-        confidence: the interval's.
-        moments_s: when each was measured, seconds; None if they are independent.
-    """
+    """Student's interval of the mean of round medians; None with fewer than two rounds."""
     if len(medians) < 2:
         return None
     mean, rounds = fmean(medians), effective_rounds(len(medians), moments_s)
@@ -144,56 +125,44 @@ def round_interval(
 
 def widened(interval: Interval, error: float) -> Interval:
     """The interval with the share by which other processes may move its middle, in quadrature."""
-    between = error * interval.median
-    low = _low_end(interval.median, math.hypot(interval.median - interval.low, between))
-    high = interval.median + math.hypot(interval.high - interval.median, between)
-    return Interval(min(interval.low, low), interval.median, high)
+    between = error * interval.value
+    low = _low_end(interval.value, math.hypot(interval.value - interval.low, between))
+    high = interval.value + math.hypot(interval.high - interval.value, between)
+    return Interval(min(interval.low, low), interval.value, high)
 
 
-@dataclass(frozen=True)
-class RoundsMedian:
-    """The median of something that every round measured, as far as fresh processes let it be."""
+def median_of_rounds(
+    rounds: Sequence[Series], processes: Processes
+) -> tuple[Interval | None, Interval | None]:
+    """The interval of the median of values, and the one whose precision more measuring could mend.
 
-    interval: Interval | None
-    """The record's: with several rounds that of their medians, with one its own, widened."""
-    judged: Interval | None
-    """The one whose precision more measuring could mend."""
-
-
-def median_of_rounds(rounds: Sequence[Series], processes: Processes) -> RoundsMedian:
-    """The median of each round's values; nothing where these are none or too few."""
+    With several rounds it is that of their medians, with one its own, which is widened.
+    """
     if not any(map(len, rounds)):
-        return RoundsMedian(None, None)
+        return None, None
     if len(rounds) > 1:
         interval = processes.interval([float(np.median(values)) for values in rounds])
-        return RoundsMedian(interval, interval)
+        return interval, interval
     (alone,) = rounds
     within = median_interval(alone, effective_count(alone))
-    return RoundsMedian(widened(within, processes.spread.reach) if within else None, within)
+    return widened(within, processes.spread.reach) if within else None, within
 
 
 def process_error(rounds: Sequence[Series], processes: Processes) -> float:
     """The share by which a statistic of all values may be off, since other processes differ.
 
-    With several rounds it is half the width of the interval of their medians, by its middle; with
-    one what is known of fresh processes.
+    With several rounds it follows from the interval of their medians, else from the known spread.
     """
     interval = processes.interval([median(values) for values in rounds])
     if interval is None:
         return processes.spread.reach
-    return interval.high / interval.median - 1 if interval.median else 0.0
+    return interval.high / interval.value - 1 if interval.value else 0.0
 
 
 def widened_percentiles(
     prefix: str, columns: Mapping[str, Any], errors: Mapping[str, float]
 ) -> dict[str, float]:
-    """The bounds of percentiles, with what fresh processes differ by added in quadrature.
-
-    Args:
-        prefix: of the columns' names.
-        columns: the percentiles and their bounds, seconds.
-        errors: by percentile, the share by which other processes may shift it.
-    """
+    """The bounds of percentiles, widened in quadrature by the shares that processes shift them."""
     bounds: dict[str, float] = {}
     for name in BOUNDED:
         low_name, high_name = (f"{prefix}_{name}_{end}_s" for end in ("low", "high"))

@@ -1,18 +1,22 @@
 """Summary of raw durations as columns of a record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics import spread
-from runner.measure.statistics.percentiles import NEEDED, Interval, median_interval
+from runner.measure.statistics.percentiles import (
+    NEEDED,
+    Interval,
+    median_interval,
+    percentile_columns,
+)
 from runner.measure.statistics.spread import Floats, Series
-from runner.measure.statistics.tails import percentile_columns
 
 SecondsColumns = dict[str, float | None]
-"""Columns of a record in seconds, by name."""
 
 
 @dataclass(frozen=True)
@@ -32,36 +36,22 @@ class LatencySummary:
     latency_stddev_s: float | None
     latency_mad_s: float
     latency_cv: float | None
-    latency_p50_s: float | None
-    latency_p90_s: float | None
-    latency_p90_low_s: float | None
-    latency_p90_high_s: float | None
-    latency_p95_s: float | None
-    latency_p95_low_s: float | None
-    latency_p95_high_s: float | None
-    latency_p99_s: float | None
-    latency_p99_low_s: float | None
-    latency_p99_high_s: float | None
-    latency_p999_s: float | None
-    latency_p999_low_s: float | None
-    latency_p999_high_s: float | None
-    percentile_iterations_needed: dict[str, int]
     outliers: int
     autocorrelation: float | None
     effective_iterations: float
+    percentiles: Mapping[str, float | None]  # columns of the percentiles and their bounds
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        own = {**vars(self), **self.percentiles, "percentile_iterations_needed": dict(NEEDED)}
+        del own["percentiles"]
+        return own
 
 
 def summarise(
     durations_ns: Sequence[int], *, samples: int, steady_ns: int, rounds: Sequence[int] = ()
 ) -> LatencySummary:
-    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`.
-
-    Args:
-        durations_ns: of all rounds, in order.
-        samples: of all iterations.
-        steady_ns: the time of all of them.
-        rounds: the iterations of each round; those of one if left out.
-    """
+    """Summarise at least one duration; `rounds` has the iterations of each round, in order."""
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     effective = spread.effective_count_of_rounds(durations, rounds or [len(durations)])
     interval = median_interval(durations, effective)
@@ -69,8 +59,8 @@ def summarise(
         iterations=len(durations),
         steady_time_s=steady_ns / NANOSECONDS,
         throughput=samples * NANOSECONDS / steady_ns if steady_ns else None,
-        latency_mean_s=_mean(durations),
-        latency_median_s=_median(durations),
+        latency_mean_s=float(np.mean(durations)),
+        latency_median_s=float(np.median(durations)),
         latency_median_low_s=interval.low if interval else None,
         latency_median_high_s=interval.high if interval else None,
         latency_precision=interval.precision if interval else None,
@@ -79,60 +69,32 @@ def summarise(
         latency_stddev_s=spread.stddev(durations),
         latency_mad_s=spread.median_deviation(durations),
         latency_cv=spread.variation(durations),
-        **percentile_columns("latency", durations_ns),
-        percentile_iterations_needed=dict(NEEDED),
         outliers=spread.outliers(durations),
         autocorrelation=spread.autocorrelation(durations),
         effective_iterations=effective,
+        percentiles=percentile_columns("latency", durations_ns),
     )
 
 
-def distribution(prefix: str, durations_ns: Series) -> SecondsColumns:
-    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s` and the percentiles, in seconds."""
-    statistics = {"mean": _mean, "median": _median, "stddev": spread.stddev}
+_STATISTICS: Mapping[str, Callable[[Floats], float | None]] = {
+    "mean": lambda durations: float(np.mean(durations)),
+    "median": lambda durations: float(np.median(durations)),
+    "stddev": spread.stddev,
+}
+
+
+def statistic_columns(prefix: str, durations_ns: Series, *names: str) -> SecondsColumns:
+    """Columns `<prefix>_mean_s`, `_median_s` and `_stddev_s` by name; None without durations."""
+    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     return {
-        **_columns(prefix, durations_ns, statistics),
-        **percentile_columns(prefix, durations_ns),
+        f"{prefix}_{name}_s": _STATISTICS[name](durations) if len(durations) else None
+        for name in names
     }
 
 
 def interval_columns(prefix: str, interval: Interval | None) -> SecondsColumns:
-    """Columns `<prefix>_median_low_s` and `<prefix>_median_high_s` of an interval in nanoseconds.
-
-    None without one.
-    """
+    """Columns `<prefix>_median_low_s` and `_high_s` of an interval in nanoseconds, None without."""
     return {
         f"{prefix}_median_low_s": interval.low / NANOSECONDS if interval else None,
         f"{prefix}_median_high_s": interval.high / NANOSECONDS if interval else None,
     }
-
-
-def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
-    """Columns `<prefix>_mean_s` and `<prefix>_median_s`, None without durations."""
-    return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
-
-
-def median_columns(prefix: str, durations_ns: Series, interval: Interval | None) -> SecondsColumns:
-    """Columns `<prefix>_median_s` and those of its interval, None without durations."""
-    return {
-        **_columns(prefix, durations_ns, {"median": _median}),
-        **interval_columns(prefix, interval),
-    }
-
-
-def _columns(
-    prefix: str, durations_ns: Series, statistics: dict[str, Callable[[Floats], float | None]]
-) -> SecondsColumns:
-    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
-    return {
-        f"{prefix}_{name}_s": statistic(durations) if len(durations) else None
-        for name, statistic in statistics.items()
-    }
-
-
-def _mean(durations: Floats) -> float:
-    return float(np.mean(durations))
-
-
-def _median(durations: Floats) -> float:
-    return float(np.median(durations))

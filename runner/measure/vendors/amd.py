@@ -12,12 +12,10 @@ from typing import Any
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
-from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.violations import DeviceBuild, Violations, known
+from runner.measure.vendors.base import Counter, DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
-_NONE = 2**63
-"""From here on, a number says that the GPU tells none."""
+_NONE = 2**63  # from here on, a number says that the GPU tells none
 _JOULES_PER_UJ = 1e-6
 _PERIOD_S = 0.1
 """The driver hands out the firmware's table as it was up to 1 ms, in older kernels up to 100 ms
@@ -31,12 +29,10 @@ _VIOLATIONS: Mapping[str, str] = {
 }
 """Keys of `amdsmi_get_violation_status`, from MI300 on, that count moments in which the clock was
 held down; other GPUs count none."""
-_MOMENTS = "acc_counter"
-"""The key that counts all moments."""
+_MOMENTS = "acc_counter"  # the key that counts all moments
 _WATTS_PER_UW = 1e-6
 _BYTES_PER_MB = 1 << 20
-_WHOLE = "SPX"
-"""The partition that is the whole GPU."""
+_WHOLE = "SPX"  # the partition that is the whole GPU
 _UNNAMED_PART = "part"
 
 
@@ -61,25 +57,19 @@ def open_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> tuple[An
 
 
 def _devices(amdsmi: Any) -> tuple[Any, Sequence[Any]]:
-    library = amdsmi or _load()
+    try:
+        library = amdsmi or import_module("amdsmi")
+    except Exception as error:  # it raises OSError, KeyError, AttributeError where ROCm is absent
+        raise Unavailable(f"the package amdsmi cannot be used: {error}") from error
     library.amdsmi_init()
     return library, library.amdsmi_get_processor_handles()
 
 
 def _slot(address: str) -> str:
-    """The address without its function."""
     return address.lower().rpartition(".")[0]
 
 
-def _load() -> Any:
-    try:
-        return import_module("amdsmi")
-    except Exception as error:  # it raises OSError, KeyError, AttributeError where ROCm is absent
-        raise Unavailable(f"the package amdsmi cannot be used: {error}") from error
-
-
 def amd_driver(amdsmi: Any = None) -> dict[str, str]:
-    """The driver's name and version, the same for all GPUs."""
     library, devices = _devices(amdsmi)
     driver = library.amdsmi_get_gpu_driver_info(devices[0])
     return {str(driver["driver_name"]): str(driver["driver_version"])}
@@ -93,7 +83,6 @@ class WatchedAmdGpu:
     device: Any
 
     def state(self) -> DeviceState:
-        """Its clock and temperature now."""
         library, device = self.library, self.device
         clock_mhz = _number(library.amdsmi_get_clock_info(device, library.AmdSmiClkType.GFX)["clk"])
         temperature = library.amdsmi_get_temp_metric(
@@ -116,7 +105,6 @@ class WatchedAmdGpu:
 
 
 def watch_amd_gpu(amdsmi: Any = None, pci_address: str | None = None) -> WatchedAmdGpu:
-    """The GPU whose state and throttling is read; that of a part is the whole GPU's."""
     return WatchedAmdGpu(*open_amd_gpu(amdsmi, pci_address))
 
 
@@ -133,10 +121,7 @@ def amd_build(amdsmi: Any = None, pci_address: str | None = None) -> DeviceBuild
 
 
 def _partition(library: Any, device: Any) -> str | None:
-    """The name of the GPU's division into parts; None if it is whole.
-
-    A part that is visible alone, which does not tell the name, is told by its address' function.
-    """
+    """The name of the GPU's division; None if it is whole, by its address where it has no name."""
     name = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
     if name is None and not library.amdsmi_get_gpu_device_bdf(device).endswith(".0"):
         return _UNNAMED_PART
@@ -171,7 +156,6 @@ def _number(value: object) -> int | None:
 
 
 def amd_energy_counters(amdsmi: Any = None, pci_address: str | None = None) -> list[Counter]:
-    """The energy counter of the GPU."""
     library, device = open_amd_gpu(amdsmi, pci_address)
     if partition := _partition(library, device):
         raise Unavailable(f"AMD SMI counts the energy of all parts of the GPU ({partition})")

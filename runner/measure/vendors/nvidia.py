@@ -14,8 +14,7 @@ from typing import Any
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
-from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.violations import DeviceBuild, Violations, known
+from runner.measure.vendors.base import Counter, DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
 _JOULES_PER_MJ = 1e-3
@@ -33,18 +32,12 @@ _POLICIES: Mapping[int, str] = {
 _NS_PER_US = 1000
 _WATTS_PER_MW = 1e-3
 _CUDA = "libcuda.so.1"
-_MULTIPROCESSORS = 16
-"""`CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface."""
+_MULTIPROCESSORS = 16  # `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface
 _MIG = " MIG "
 _GPU, SLICE = "GPU-", "MIG-"
 
 
 def load_nvml() -> Any:
-    """Import the module pynvml.
-
-    Raises:
-        Unavailable: it is not installed.
-    """
     try:
         return import_module("pynvml")
     except ImportError as error:
@@ -52,7 +45,6 @@ def load_nvml() -> Any:
 
 
 def open_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> tuple[Any, Any]:
-    """The initialised library and its handle of the GPU."""
     library = nvml or load_nvml()
     library.nvmlInit()
     if uuid is not None:
@@ -79,7 +71,6 @@ def _by_uuid(library: Any, uuid: str) -> Any:
 
 
 def nvidia_driver(nvml: Any = None) -> dict[str, str]:
-    """The driver's name and version; needs no GPU."""
     library = nvml or load_nvml()
     library.nvmlInit()
     return {"nvidia-driver": str(library.nvmlSystemGetDriverVersion())}
@@ -124,7 +115,6 @@ class WatchedNvidiaGpu:
 
 
 def watch_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> WatchedNvidiaGpu:
-    """The GPU whose state and throttling is read."""
     library, device = open_nvidia_gpu(nvml, uuid)
     return WatchedNvidiaGpu(library, _board(library, device))
 

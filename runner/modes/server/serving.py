@@ -7,20 +7,17 @@ from statistics import fmean, median
 
 import numpy as np
 
-from runner.contract.record.doubts import Doubt, doubt
-from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter
 from runner.measure.phases import garbage_collection_off
 
-Sleep = Callable[[float], None]
-"""Waits for that many seconds without using a core."""
+Sleep = Callable[[float], None]  # waits for that many seconds without using a core
 
 MOST_COUNTED = 100_000
 """Most waiting queries that are counted: counting millions would take longer than the run."""
-SERVICE = "service"
-"""The part of a latency that is not waiting."""
+SERVICE = "service"  # the part of a latency that is not waiting
 LONGEST_RUN = 2
 """Longest run with a line to answer at the end, by its budget; a line that grew for ever would take
 longer still."""
@@ -46,20 +43,14 @@ class Judge:
 class Served:
     """The queries that were answered, in order of arrival; durations in nanoseconds."""
 
-    latencies_ns: list[int]
-    """From each arrival to its query's end: the time in the queue and our own lateness count."""
-    service_ns: list[int]
-    """From each query's start to its end."""
-    lateness_ns: list[int]
-    """Delays of the runner in starting queries that found an empty queue."""
-    waiting: int
-    """Queries that had arrived within the budget and were not answered, up to 100,000."""
-    window_ns: int
-    """From the first arrival to the last end."""
+    latencies_ns: list[int]  # from each arrival to its query's end, with waiting and our lateness
+    service_ns: list[int]  # from each query's start to its end
+    lateness_ns: list[int]  # delays of the runner in starting queries that found an empty queue
+    waiting: int  # queries that arrived within the budget and were not answered, up to 100,000
+    window_ns: int  # from the first arrival to the last end
 
     @classmethod
     def joined(cls, runs: "Sequence[Served]") -> "Served":
-        """The queries of several runs, one after the other."""
         return cls(
             latencies_ns=[value for run in runs for value in run.latencies_ns],
             service_ns=[value for run in runs for value in run.service_ns],
@@ -70,22 +61,18 @@ class Served:
 
     @property
     def achieved_qps(self) -> float:
-        """Queries answered per second of the window."""
         return len(self.latencies_ns) * NANOSECONDS / self.window_ns
 
     @property
     def answered(self) -> float:
-        """Share of the queries that had arrived."""
         return len(self.latencies_ns) / (len(self.latencies_ns) + self.waiting)
 
     @property
     def service_mean_s(self) -> float:
-        """Mean time from start to end, seconds."""
         return fmean(self.service_ns) / NANOSECONDS
 
     @property
     def service_median_s(self) -> float:
-        """Median time from start to end, seconds."""
         return median(self.service_ns) / NANOSECONDS
 
 
@@ -93,8 +80,7 @@ class Served:
 class Server:
     """Answers queries one at a time, first come, first served."""
 
-    query: Callable[[], int]
-    """Answers one query and returns the nanoseconds it took."""
+    query: Callable[[], int]  # answers one query and returns the nanoseconds it took
     clock: Clock
     sleep: Sleep
     energy: EnergyMeter
@@ -104,13 +90,10 @@ class Server:
     ) -> tuple[Served, Energy]:
         """Answer queries until the judge ends it, none are left, or the budget is spent.
 
-        Those in line when the budget is spent are answered and counted, as MLPerf's are; with a
-        line that would take as long again, the rest stays unanswered. Between queries the process
-        sleeps until the next one is due, as MLPerf's load generator does; the kernel wakes it some
-        0.1 ms late, which counts as latency.
-
-        While the queue is empty, the judge may take its time: the next arrival is delayed by as
-        much. Poisson arrivals have no memory, so this changes nothing for later ones.
+        Those in line when the budget is spent are answered and counted, as MLPerf's are, unless
+        that takes as long again. Between queries the process sleeps, as MLPerf's load generator
+        does; the kernel wakes it some 0.1 ms late, which counts as latency. While the queue is
+        empty, the judge may take its time and delay the next Poisson arrival, which has no memory.
         """
         with garbage_collection_off():
             self.energy.start()
@@ -133,7 +116,8 @@ class Server:
             if latencies and (due >= budget_ns or passed >= LONGEST_RUN * budget_ns):
                 unanswered.append(due)
                 break
-            started = self._wait_until(origin + due)
+            while (started := self.clock()) < origin + due:
+                self.sleep(seconds(origin + due - started))
             service.append(self.query())
             passed = self.clock() - origin
             latencies.append(passed - due)
@@ -147,41 +131,11 @@ class Server:
         waiting = sum(1 for _ in islice(arrived, MOST_COUNTED))
         return Served(latencies, service, lateness, waiting, passed)
 
-    def _wait_until(self, due_ns: int) -> int:
-        while (now := self.clock()) < due_ns:
-            self.sleep(seconds(due_ns - now))
-        return now
-
-
-@dataclass(frozen=True)
-class ServerResult:
-    """Results of a steady phase in the scenario `server`."""
-
-    durations_ns: list[int]
-    service_ns: list[int]
-    window_ns: int
-    energy: Energy
-    columns: Columns
-    doubts: list[Doubt]
-
-    @classmethod
-    def of(
-        cls, served: Served, energy: Energy, columns: Columns, doubts: list[Doubt]
-    ) -> "ServerResult":
-        """The latencies of one run."""
-        return cls(
-            durations_ns=served.latencies_ns,
-            service_ns=served.service_ns,
-            window_ns=served.window_ns,
-            energy=energy,
-            columns=columns,
-            doubts=[*doubts, *late_starts(served)],
-        )
-
 
 def late_starts(served: Served) -> list[Doubt]:
-    """Doubts about latencies if the runner itself started queries late."""
-    late_s = median(served.lateness_ns or [0]) / NANOSECONDS
+    if not served.lateness_ns:
+        return []
+    late_s = median(served.lateness_ns) / NANOSECONDS
     share = late_s / served.service_median_s
     if share <= MAX_LATENESS:
         return []
@@ -189,11 +143,9 @@ def late_starts(served: Served) -> list[Doubt]:
 
 
 def arrivals_ns(rate: float, seed: int | Sequence[int]) -> Iterator[int]:
-    """Endless arrival times of queries, in nanoseconds after the first one.
+    """Endless arrival times of a Poisson process, in nanoseconds after the first one.
 
-    The gaps are exponential with mean 1 / rate, so the arrivals are those of a Poisson process
-    observed from one arrival on. The same seed gives the same schedule, stretched by the
-    rate.
+    The same seed gives the same schedule, stretched by the rate.
     """
     generator = np.random.default_rng(seed)
     due = 0.0

@@ -6,24 +6,45 @@ shall live, and writes an answer as one line of JSON to stdout.
 
 # ruff: noqa: E402 - the clock is read before anything else is imported
 
-import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+
+_FIRST_LINE_NS = time.perf_counter_ns()
+
+# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
+import numpy  # noqa: F401
+
+_NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
+
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+from pydantic import TypeAdapter
 
-from runner.contract.errors import Unsupported, reason_of
+from runner.backends import load_runtime
+from runner.backends.base import FailureKind, RuntimeModule, Session, Stage, failure_kind
+from runner.contract.axes import IN_CHILDREN
+from runner.contract.cell import Frozen
+from runner.contract.errors import BenchError, Unsupported, reason_of
 from runner.contract.graph import GRAPH_FILE, find_graph
 from runner.contract.job import Job
-from runner.contract.reasons import Reason
-from runner.contract.weights import WEIGHTS_SUFFIX
+from runner.contract.models.catalogue import WEIGHTS_SUFFIX
+from runner.contract.reasons import Reason, reason
+from runner.inputs import synthesise
+from runner.measure.clock import monotonic
+from runner.measure.memory.readers import ResidentReader, TreeReader
+from runner.measure.phases import SelfTimed, time_once
+from runner.process import claim_stdout, die_at_end_of_stdin
 
 _VIRTUAL = ("/proc/", "/sys/", "/dev/")
-_PATH_AT = 5
-"""The column of a mapping's path, proc(5)."""
+_PATH_AT = 5  # the column of a mapping's path, proc(5)
+_BLOCK_BYTES = 512
 
 
 class OpenedFiles:
@@ -41,8 +62,10 @@ class OpenedFiles:
     def of(self, job: Job, graphs: Path | None) -> list[str]:
         """Plain files of this process's start, sorted."""
         opened = set(self._opened)  # the hook goes on
-        paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *_weights(opened)}
-        return sorted(path for path in paths if _is_plain(path))
+        folders = {Path(path).parent for path in opened if path.endswith("config.json")}
+        weights = (str(path) for folder in folders for path in folder.glob(f"*{WEIGHTS_SUFFIX}"))
+        paths = {*opened, *_modules(), *_mapped(), *_graph_files(job, graphs), *weights}
+        return sorted(p for p in paths if not p.startswith(_VIRTUAL) and Path(p).is_file())
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str):
@@ -80,61 +103,14 @@ def _graph_files(job: Job, graphs: Path | None) -> Iterator[str]:
             yield from map(str, part.files(folder))
 
 
-def _weights(opened: Iterable[str]) -> Iterator[str]:
-    for folder in {Path(path).parent for path in opened if path.endswith("config.json")}:
-        yield from map(str, folder.glob(f"*{WEIGHTS_SUFFIX}"))
-
-
-def _is_plain(path: str) -> bool:
-    return not path.startswith(_VIRTUAL) and Path(path).is_file()
-
-
-_FIRST_LINE_NS = time.perf_counter_ns()
-
-# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
-import numpy  # noqa: F401
-
-_NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
-
-import resource
-import signal
-import traceback
-from contextlib import ExitStack
-from pathlib import Path
-
-from pydantic import TypeAdapter
-
-from runner.backends import load_runtime
-from runner.backends.base import FailureKind, RuntimeModule, Session, Stage, failure_kind
-from runner.contract.axes import IN_CHILDREN
-from runner.contract.cell import Frozen
-from runner.contract.errors import BenchError
-from runner.contract.job import Job
-from runner.contract.reasons import reason
-from runner.inputs import synthesise
-from runner.measure.clock import monotonic
-from runner.measure.memory.process import ResidentReader
-from runner.measure.memory.tree import TreeReader
-from runner.measure.phases import SelfTimed, time_once
-from runner.process.lifeline import die_at_end_of_stdin
-from runner.process.streams import claim_stdout
-
-_BLOCK_BYTES = 512
-
-
 class StartRequest(Frozen):
     """Model to start, and how far."""
 
     job: Job
-    """The job, with the cell alone."""
     threads: int
-    """Threads that one operator may use."""
     graphs: Path | None = None
-    """The folder of prepared graphs."""
-    query: bool
-    """True to execute the first query; else the loaded model is held until the end."""
-    files: bool = False
-    """True to report the files that the start opened, which costs it time."""
+    query: bool  # True to execute the first query; else the loaded model is held until the end
+    files: bool = False  # True to report the files that the start opened, which costs it time
 
 
 class StartReport(Frozen):
@@ -154,7 +130,6 @@ class StartReport(Frozen):
     """Share of the mapped files' pages that it had not to read from the storage; None where the
     system does not count them, and of a tree of processes."""
     files: tuple[str, ...] = ()
-    """The files that it opened, if they were requested."""
 
 
 class StartFailure(Frozen):
@@ -168,7 +143,6 @@ START_ANSWER: TypeAdapter[StartReport | StartFailure] = TypeAdapter(StartReport 
 
 
 def main() -> int:
-    """Start the model of the request on stdin."""
     stdout = claim_stdout()
     request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     die_at_end_of_stdin()
@@ -219,10 +193,7 @@ def _start(
 
 
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
-    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs.
-
-    One that times itself has its inputs at hand then, as a page would.
-    """
+    """Execute the first query; its nanoseconds, and the peak bytes before outputs are checked."""
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.weights_seed)
     began = monotonic()
@@ -245,16 +216,13 @@ def _in_children(job: Job) -> bool:
 
 def _peak_bytes(job: Job) -> int | None:
     try:
-        return _tree_bytes() if _in_children(job) else ResidentReader().peak_bytes()
+        if not _in_children(job):
+            return ResidentReader().peak_bytes()
+        reader = TreeReader()
+        bytes_ = reader.current_bytes()
     except OSError:
         return None
-
-
-def _tree_bytes() -> int | None:
-    """The memory of all processes; None where this user may not read that of one."""
-    reader = TreeReader()
-    bytes_ = reader.current_bytes()
-    return None if reader.gap else bytes_
+    return None if reader.gap else bytes_  # this user may not read that of one
 
 
 def _unread_share() -> float | None:

@@ -13,10 +13,9 @@ from typing import IO
 import psutil
 
 from runner.backends.base import FailureKind
-from runner.contract.errors import BenchError, Unavailable, Unsupported
-from runner.contract.process_exit import end_facts, last_line, oom_kills, tail_of
+from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
+from runner.contract.processes import OWN_PYTHON, end_facts, last_line, oom_kills, tail_of
 from runner.contract.reasons import reason
-from runner.contract.variables import OWN_PYTHON
 from runner.measure.clock import monotonic
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 
@@ -38,11 +37,7 @@ class TimedStart:
 
     @property
     def stages_ns(self) -> Mapping[str, int]:
-        """Stages from the launch to the first output, without the runner's own share.
-
-        Where the runtime starts in processes of its own, the session tells of their start and
-        import, and this interpreter's are the runner's.
-        """
+        """Stages to the first output; those of a session's own processes go before ours."""
         own = {
             "interpreter": self.report.first_line_at_ns - self.launched_at_ns,
             "import": self.report.import_ns,
@@ -52,7 +47,6 @@ class TimedStart:
 
     @property
     def to_output_ns(self) -> int:
-        """The sum of the stages."""
         return sum(self.stages_ns.values())
 
     @property
@@ -62,9 +56,11 @@ class TimedStart:
         return self.to_loaded_ns - (self.to_output_ns - stages["first_query"])
 
 
-_ERRORS: Mapping[FailureKind, type[BenchError]] = {
+_ERRORS: Mapping[FailureKind, type[Exception]] = {
     "unsupported": Unsupported,
     "unavailable": Unavailable,
+    "out_of_memory": MemoryError,
+    "timeout": TimedOut,
     "failed": BenchError,
 }
 
@@ -79,13 +75,14 @@ class PendingStart:
         self._oom_kills_before = oom_kills()
 
     def wait(self) -> TimedStart:
-        """Wait until it has reached the requested state."""
         stdout = self._process.stdout
         line = stdout.readline() if stdout else b""
         answered_at = monotonic()
         answer = START_ANSWER.validate_json(line) if line else self._death()
         if isinstance(answer, StartFailure):
-            raise self._error(answer)
+            error = _ERRORS[answer.kind](answer.reason)
+            error.add_note(f"stderr of the cold start:\n{tail_of(self._stderr)}")
+            raise error
         began_at, loaded_at = answer.first_line_at_ns, answer.loaded_at_ns
         if not self._launched_at_ns <= began_at <= loaded_at <= answered_at:
             raise BenchError(reason("clocks_disagree"))
@@ -99,15 +96,6 @@ class PendingStart:
             kind="out_of_memory" if killed else "failed",
             reason=reason("cold_start_died", **end_facts(code), words=words),
         )
-
-    def _error(self, failure: StartFailure) -> Exception:
-        error: Exception
-        if failure.kind == "out_of_memory":
-            error = MemoryError(failure.reason)
-        else:
-            error = _ERRORS[failure.kind](failure.reason)
-        error.add_note(f"stderr of the cold start:\n{tail_of(self._stderr)}")
-        return error
 
 
 @contextmanager
@@ -127,14 +115,16 @@ def launch_start(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=environment
         )
         try:
-            _send(process, line)
+            if process.stdin is not None:
+                with suppress(BrokenPipeError):  # `wait` reports its death
+                    process.stdin.write(line)
+                    process.stdin.flush()
             yield PendingStart(process, stderr, launched_at)
         finally:
             _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and what it has started."""
     started: list[psutil.Process] = []
     with suppress(psutil.NoSuchProcess):
         started = psutil.Process(process.pid).children(recursive=True)
@@ -144,10 +134,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(psutil.NoSuchProcess):
             child.kill()
     psutil.wait_procs(started, timeout=_END_S)
-
-
-def _send(process: subprocess.Popen[bytes], line: bytes) -> None:
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):  # `wait` reports its death
-            process.stdin.write(line)
-            process.stdin.flush()

@@ -6,9 +6,10 @@ untimed start reads the files.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import chain
 from statistics import median
 
 from runner.contract.axes import IN_CHILDREN
@@ -16,23 +17,23 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, reason_of
 from runner.contract.job import Job
 from runner.contract.reasons import facts_behind
-from runner.contract.record.doubts import Doubt, doubt
 from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt, doubt
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes
 from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
-from runner.measure.statistics.percentiles import fewest
+from runner.measure.statistics.percentiles import Interval, fewest
+from runner.measure.statistics.replication import Processes, median_of_rounds
+from runner.measure.statistics.summary import SecondsColumns, interval_columns, statistic_columns
 from runner.modes.base import Instruments
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
-from runner.modes.startup.stages import COLD, STARTUP_STAGES
 
 _PIDS_PER_THREAD = 2
 _PIDS_PER_START = 8
 """A start of torch with T threads was observed to use 2 T + 3 ids; containers limit them."""
-_PIDS_PER_BROWSER = 160
-"""A browser with its driver took 85 where two cores were."""
+_PIDS_PER_BROWSER = 160  # a browser with its driver took 85 where two cores were
 _GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, with the device's initialisation, without "
@@ -46,7 +47,6 @@ TIMED_REGION_OF_PAGES = (
     "just lost"
 )
 COLD_SHARE = 1 / 3
-"""Share of `measure.max_s` for cold starts."""
 MOST_RESIDENT = 0.5
 """Share of the files' pages that may stay in memory: with more, a start is not a cold one."""
 _MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
@@ -56,10 +56,7 @@ _MEMORY_METHOD_OF_PAGES = (
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Start one model after the other, cold and warm, and at last several at once, once.
-
-    That is in round `measure.rounds`; later ones have warm starts alone.
-    """
+    """Start cold, then warm, and in round `measure.rounds` at last several at once, once."""
     load = load_average_1m()
     threads = job_threads(job, instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
@@ -82,7 +79,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         measured_at = datetime.now(UTC)
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
-    in_page = cell.runtime in IN_CHILDREN
+    in_page, peak = cell.runtime in IN_CHILDREN, _peak_bytes([*starts, *cold])
     return RoundResult(
         samples=cell.batch_size * len(starts),
         steady_ns=sum(start.to_output_ns for start in starts),
@@ -92,7 +89,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         energy=energy,
         cpu_clock=cpu_clock,
         device=device and device.model_copy(update={"clock_hz": None}),  # it idles by now
-        memory=_memory([*starts, *cold]),
+        memory=MemoryUse(peak_bytes=peak or None, steady_peak_bytes=None, average_bytes=None),
         measured_at=measured_at,
         load_average_1m=load,
         columns={
@@ -113,10 +110,7 @@ def start_once(request: StartRequest) -> TimedStart:
 
 
 def start_at_once(request: StartRequest, workers: int) -> int:
-    """Start models at once; nanoseconds from the first launch until the last model is loaded.
-
-    Processes that are done hold their models meanwhile and compute nothing.
-    """
+    """Nanoseconds from the first launch until the last model is loaded; the others wait."""
     held = request.model_copy(update={"query": False})
     with ExitStack() as stack:
         pending = [stack.enter_context(launch_start(held)) for _ in range(workers)]
@@ -175,8 +169,7 @@ def _concurrent(
     workers = min(requested, _fitting(starts, job, instruments))
     doubts: list[Doubt] = []
     if workers < requested:
-        room = doubt("concurrent_room", "B", workers, "fewer_workers", requested=requested)
-        doubts.append(room)
+        doubts += [doubt("concurrent_room", "B", workers, "fewer_workers", requested=requested)]
     try:
         elapsed_s = seconds(start_at_once(request, workers))
     except (MemoryError, BenchError) as error:
@@ -205,12 +198,48 @@ def _peak_bytes(starts: Sequence[TimedStart]) -> int:
     return max(start.report.peak_bytes or 0 for start in starts)
 
 
-def _memory(starts: Sequence[TimedStart]) -> MemoryUse:
-    return MemoryUse(
-        peak_bytes=_peak_bytes(starts) or None, steady_peak_bytes=None, average_bytes=None
-    )
-
-
 def _parts_ns(starts: Sequence[TimedStart], prefix: str = "") -> dict[str, list[int]]:
     stages = {prefix + name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
     return {**stages, f"{prefix}runner": [start.runner_ns for start in starts]}
+
+
+STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+COLD = "cold_"
+
+
+def startup_columns(job: Job, rounds: Sequence[RoundResult]) -> Columns:
+    """Median and interval of each stage, warm and cold, and of whole cold starts.
+
+    The median is of all starts. With several rounds of them its interval is as wide, by it, as that
+    of the rounds' medians; with one it is widened by what processes differ by.
+    """
+    series = [_series(result.parts_ns) for result in rounds]
+    columns: SecondsColumns = {}
+    for name in series[0]:
+        measured = [index for index, values in enumerate(series) if values[name]]
+        processes = Processes.of(job, [rounds[index] for index in measured])
+        durations = [series[index][name] for index in measured]
+        starts = list(chain.from_iterable(durations))
+        interval = _about_all(starts, median_of_rounds(durations, processes)[0])
+        columns |= statistic_columns(f"startup_{name}", starts, "median")
+        columns |= interval_columns(f"startup_{name}", interval)
+    return columns
+
+
+def _series(parts_ns: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+    """Durations of one round by the name in their columns; empty where it has no such starts."""
+    cold = [parts_ns.get(f"{COLD}{stage}", ()) for stage in STARTUP_STAGES]
+    return {
+        **{f"warm_{stage}": parts_ns.get(stage, ()) for stage in STARTUP_STAGES},
+        **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
+        "cold": [sum(stages) for stages in zip(*cold, strict=True)],
+    }
+
+
+def _about_all(starts: Sequence[int], interval: Interval | None) -> Interval | None:
+    """The interval, as wide by it, about the median of all starts."""
+    if interval is None or not interval.value:
+        return interval
+    middle = median(starts)
+    low, high = (middle * (end / interval.value) for end in (interval.low, interval.high))
+    return Interval(low, middle, high)

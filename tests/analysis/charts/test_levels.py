@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.chart import Chart
-from analysis.charts.history.levels import levels_chart
-from analysis.charts.history.regressions import regression_chart, regression_charts
-from analysis.charts.palette import PAPER
+from analysis.charts.chart import PAPER, Chart
+from analysis.charts.levels import levels_chart
+from analysis.charts.regressions import regression_chart, regression_charts
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.regress.noise import RUN_PRIOR
 from analysis.regress.steps import levels_of
-from analysis.regress.study import RUN_PRIOR
 from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.metrics import METRICS
 from analysis.statistics.significance import student_quantile
@@ -58,7 +57,7 @@ def judged(
     """The verdict on the last result of a series against the one before."""
     before, after = observed(baseline or history[-2]), observed(history[-1])
     case = Case(before, after, levels_of(history, accepted or {}, THRESHOLD), None)
-    return Judgement(CELL, METRICS["latency"], verdict, "", before, after, case)
+    return Judgement(CELL, METRICS["latency"], verdict, None, before, after, case)
 
 
 def drawn(judgement: Judgement) -> Chart:

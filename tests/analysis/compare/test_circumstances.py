@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
-from analysis.compare.circumstances import circumstance_changes, common_changes, setting_changes
-from analysis.results.conditions import CONDITIONS
+from analysis.compare.circumstances import (
+    CONDITIONS,
+    circumstance_changes,
+    common_changes,
+    setting_changes,
+)
 
 _SAME: dict[str, Any] = {
     **dict.fromkeys(CONDITIONS),

@@ -6,9 +6,8 @@ import pytest
 
 from analysis.compare.compare import compare_by
 from analysis.compare.values import MACHINE_KEY, PART, MetricValue
-from analysis.results.comparability import COMPARABLE, FOUND, SCOPE
 from analysis.results.metrics import METRICS
-from analysis.results.series import COMPARED
+from analysis.results.series import COMPARABLE, COMPARED, FOUND, SCOPE
 from analysis.statistics.ratios import Estimate
 
 _FACTS: dict[str, Any] = {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from analysis.compatibility.evidence import Evidence, KnownVerdict, Rate
 from analysis.compatibility.ratings import Rating, rate
+from analysis.compatibility.verdicts import Evidence, KnownVerdict, Rate
 
 BATCH_1, BATCH_8 = (1,), (8,)
 

@@ -1,7 +1,7 @@
 """Examples that follow a simple law, so that what should be predicted of them is known."""
 
 from analysis.predict.examples.placements import Counts, Device, Example, Placement
-from analysis.predict.kept_evaluation import KeptEvaluation, kept_trial
+from analysis.predict.manifest import KeptEvaluation, kept_trial
 from analysis.predict.predictor import Prediction
 from analysis.predict.trials import AnsweredQuestion, NoveltyTrial, PredictionTrial
 from tests.support.records import RECORDED_AT
@@ -32,7 +32,6 @@ def a_placement(
 
 
 def an_example(value: float, source: str = "accelmatrix", **facts: object) -> Example:
-    """A measured value at such a placement."""
     return Example(a_placement(**facts), value, source)  # type: ignore[arg-type]
 
 

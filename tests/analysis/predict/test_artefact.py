@@ -3,18 +3,14 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from analysis.predict.artefact import predictor_files, read_forecaster
 from analysis.predict.examples.placements import PREDICTION_TARGETS, KnownMachine
-from analysis.predict.explanation import explanation_of
-from analysis.predict.forecaster import Forecaster
+from analysis.predict.forecaster import Forecaster, predictor_files, read_forecaster
 from analysis.predict.manifest import MANIFEST_NAME, TrainingOrigin, predictor_manifest, text_digest
 from analysis.predict.novelty import Novelty
-from analysis.predict.predictor import Prediction
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from runner.contract.errors import DamagedFile
 from tests.analysis.predict.examples import a_placement, an_example, peak_seconds
 
@@ -30,20 +26,16 @@ QUESTIONS = [
 
 @dataclass(frozen=True)
 class Written:
-    """A forecaster and its files."""
-
     forecaster: Forecaster
     files: Files
 
     @property
     def digest(self) -> str:
-        """The digest that the database keeps."""
         return text_digest(self.files[MANIFEST_NAME])
 
 
 @pytest.fixture(scope="module")
 def written() -> Written:
-    """A predictor of latency and throughput for six models on two devices."""
     facts = [
         {"model": f"net-{number}", "device": device, "batch_size": batch, "work": float(number)}
         for number in range(1, 7)
@@ -124,16 +116,3 @@ def test_an_altered_file_is_refused(written: Written, name: str) -> None:
     altered = {**written.files, name: written.files[name].replace("1", "2", 1)}
     with pytest.raises(DamagedFile, match=re.escape(f"{name} is not what {MANIFEST_NAME} says")):
         ask(read(altered, digest=written.digest))
-
-
-@pytest.mark.parametrize("target", ["latency", "throughput"])
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_an_explanation_multiplies_to_the_prediction(
-    written: Written, target: str, question: Any
-) -> None:
-    explanation = explanation_of(written.forecaster.predictors[target], question)
-    product = explanation.base  # type: ignore[union-attr]
-    for factor in explanation.factors:  # type: ignore[union-attr]
-        product *= factor.value
-    assert product == pytest.approx(explanation.prediction.value)  # type: ignore[union-attr]
-    assert sum(explanation.shares.values()) == pytest.approx(1.0)  # type: ignore[union-attr]

@@ -6,8 +6,7 @@ import pytest
 
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example, Placement
 from analysis.predict.explanation import Explanation, explanation_of
-from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor
-from analysis.predict.training import train_target
+from analysis.predict.predictor import NoPrediction, Prediction, TargetPredictor, train_target
 from tests.analysis.predict.examples import a_placement, peak_seconds
 
 TARGET = PREDICTION_TARGETS["latency"]
@@ -56,9 +55,3 @@ def test_without_such_autocast_the_precision_is_refused(
     refused = answer(trained(*precisions), precision)
     assert isinstance(refused, NoPrediction)
     assert f"precision {precision}: nobody measured any" in refused.reason
-
-
-def test_a_precision_that_was_measured_answers_for_itself() -> None:
-    asked = answer(trained("fp16", "amp"), "fp16")
-    assert isinstance(asked, Prediction)
-    assert not any("autocast" in sentence for sentence in asked.outside)

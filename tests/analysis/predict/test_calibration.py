@@ -4,11 +4,10 @@ from collections import Counter
 
 import pytest
 
+from analysis.predict.calibrated import conformal_quantile, errors_by_device
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.folds import folds_of
-from analysis.predict.predictor import Prediction
-from analysis.predict.scores import conformal_quantile, errors_by_device
-from analysis.predict.training import train_target
+from analysis.predict.predictor import Prediction, train_target
 from analysis.statistics.arrays import np
 from tests.analysis.predict.examples import a_placement, peak_seconds
 
@@ -69,29 +68,3 @@ def test_a_device_that_errs_more_has_wider_intervals_the_more_results_tell_it() 
         assert errors["big"].widening(1.0) == pytest.approx(1.0)
         share = tried / (tried + 4)
         assert errors["small"].widening(1.2) == pytest.approx(1.2 ** (1 - share) * 3.0**share)
-
-
-def test_intervals_of_a_device_unlike_all_others_hold() -> None:
-    random = np.random.default_rng(0)
-    known = [
-        a_placement(f"net-{n}", device, batch, 1.2**n)
-        for n in range(40)
-        for device in ("big", "small")
-        if device == "big" or n < 8
-        for batch in (1, 4, 16)
-    ]
-    spread = [0.05 if one.device.key == "big" else 0.4 for one in known]
-    factors = np.exp(random.normal(size=len(known)) * spread)
-    examples = [
-        Example(one, float(peak_seconds(one) * factor), "accelmatrix")
-        for one, factor in zip(known, factors, strict=True)
-    ]
-    predictor = train_target(PREDICTION_TARGETS["latency"], examples)
-    assert predictor is not None
-    widths = {
-        device: one.high / one.low
-        for device in ("big", "small")
-        for one in predictor.predict([a_placement("net-5", device, 8, 1.2**5)])
-        if isinstance(one, Prediction)
-    }
-    assert widths["small"] > 1.5 * widths["big"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.charts.palette import PAPER
-from analysis.charts.predictions.accuracy import accuracy_chart
+from analysis.charts.accuracy import accuracy_chart
+from analysis.charts.chart import PAPER
 from analysis.predict.baselines import PREDICTION_BASELINES
 from analysis.predict.examples.placements import PREDICTION_TARGETS, Example
 from analysis.predict.predictor import Prediction
@@ -16,7 +16,6 @@ MODELS = {f"net-{number}": 1.3**number for number in range(6)}
 
 
 def law(model: str, device: str, batch_size: int = 1) -> Example:
-    """The time at the peaks by the device's efficiency."""
     placement = a_placement(model, device, batch_size, MODELS[model])
     return Example(placement, SPEEDS[device] * peak_seconds(placement), "accelmatrix")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.kept_evaluation import (
+from analysis.predict.manifest import (
     EVALUATION_NAME,
     MOST_ANSWERS,
     MOST_MISSES,
@@ -20,7 +20,6 @@ ANSWER = ("targets", "latency", "pair", "answers", 0)
 
 
 def changed(*path: str | int, value: Any) -> str:
-    """An evaluation with another value at that place."""
     data = json.loads(an_evaluation().model_dump_json())
     inner = data
     for step in path[:-1]:
@@ -60,16 +59,13 @@ def test_of_many_answers_a_drawn_part_is_kept_and_the_worst_of_all() -> None:
     ("text", "fault"),
     [
         ("", "Invalid JSON"),
-        ("[]", "Input should be an object"),
         ("[" * 100_000, "Invalid JSON"),
         (changed("version", value=9), "version: Input should be 1"),
         (changed("more", value=1), "more"),
         (changed("targets", value={"speed": {}}), "'speed' is no target"),
-        (changed("targets", "latency", value={"magic": {}}), "magic"),
         (changed(*ANSWER, "backend", value="abacus"), "backend"),
         (changed(*ANSWER, "measured", value=0), "measured"),
         (changed(*ANSWER, "high", value=1e300), "high"),
-        (changed(*ANSWER, "low", value=float("nan")), "low"),
         (changed(*ANSWER[:3], "coverage", value=1.5), "coverage"),
         (changed(*ANSWER[:4], value=[{}] * (MOST_ANSWERS + 1)), "answers"),
     ],

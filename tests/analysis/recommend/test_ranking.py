@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from analysis.recommend.candidates import Candidate, CandidateMachine
+from analysis.recommend.candidates import (
+    OBJECTIVES,
+    Candidate,
+    CandidateMachine,
+    Figure,
+    cost_figure,
+    told_apart,
+)
 from analysis.recommend.choices import RankedCandidate, Requirements, choose_each, rank_candidates
-from analysis.recommend.figures import OBJECTIVES, Figure, cost_figure, told_apart
 from analysis.statistics.ratios import Estimate
 from tests.analysis.recommend.test_memory_fit import cell
 

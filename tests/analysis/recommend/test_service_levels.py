@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import pytest
 
-from analysis.recommend.figures import Figure
+from analysis.recommend.candidates import Figure
 from analysis.recommend.service_levels import (
     MeasuredDurations,
     ServiceLevel,

@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import strategies as st
 
-from analysis.regress.bisection import Bisection, Search, VersionOutcome
+from analysis.regress.bisection import Bisection, Search, Version, VersionOutcome, grouped_versions
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.software_versions import Version, grouped_versions
 from tests.support.properties import property_test
 
 LAUNCHES = 5

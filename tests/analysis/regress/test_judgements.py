@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from analysis.regress.judgements import Judgement, Judgements, RegressionQuestion, judge
+from analysis.regress.cases import RegressionQuestion
+from analysis.regress.judgements import Judgement, Judgements, judge
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.regress.noise import noise_between
-from analysis.regress.study import APART, RUN_PRIOR
+from analysis.regress.noise import APART, RUN_PRIOR, noise_between
 from analysis.statistics.significance import student_quantile
 from tests.support.observed import an_observation, past_results
 

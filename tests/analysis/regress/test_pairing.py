@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.regress.noise import LOOKS
-from analysis.regress.pairing import is_baseline_first, looks_from, pairs_to_take, verdict_on_pairs
+from analysis.regress.verdicts import is_baseline_first, looks_from, pairs_to_take, verdict_on_pairs
 
 THRESHOLD = 0.03
 

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from analysis.results.answer import Comparison, comparisons, objection
-from analysis.results.changes import Neighbour, changes, doubt_contradictions
+from analysis.results.answer import Comparison, comparisons
 from analysis.results.row import ResultRow
-from analysis.results.trust import Cause, summarise_grades
+from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
 from analysis.statistics.ratios import shows_difference
-from runner.contract.record.doubts import Doubt, doubt
+from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row
 
@@ -23,6 +22,10 @@ def timed(cell_id: str, median_ms: float, share: float = 0.01, **changes: Any) -
         "latency_median_high_ms": median_ms * (1 + share),
     }
     return a_row(cell_id, **ends | changes)
+
+
+def is_sound(row: ResultRow) -> bool:
+    return row.correct is not False and row.grade != "D"
 
 
 def only(rows: list[ResultRow]) -> Comparison:
@@ -54,7 +57,7 @@ def runs(draw: st.DrawFn) -> list[ResultRow]:
 def test_an_answer_claims_no_more_than_its_ratios_show(rows: list[ResultRow]) -> None:
     for comparison in comparisons(rows):
         ranking = comparison.fastest
-        comparable = [row for row in comparison.rows if objection(row) is None]
+        comparable = [row for row in comparison.rows if row.proof == "proven" and is_sound(row)]
         excluded = [row for group in comparison.excluded.values() for row in group]
         assert comparison.rows == (*comparable, *excluded)
         assert (ranking is not None) == (len(comparable) > 1)

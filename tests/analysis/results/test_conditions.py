@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analysis.results.conditions import differences
+from analysis.compare.circumstances import differences
 
 
 def conditions(variables: dict[str, str] | None = None, **columns: Any) -> dict[str, Any]:

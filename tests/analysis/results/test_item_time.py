@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from analysis.results.item_time import item_estimate_ms, item_seconds_sql
+from analysis.results.row import item_estimate_ms, item_seconds_sql
 from tests.support.results import a_row
 
 _RATES = ("peak_qps", "peak_qps_low", "peak_qps_high")

@@ -5,8 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from runner.contract.errors import UsageError
-from runner.contract.installation import how_to_install
+from runner.contract.errors import UsageError, how_to_install
 
 
 @pytest.mark.parametrize(("module", "missing"), [("arrays", "numpy"), ("solvers", "scipy.stats")])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from analysis.statistics.least_squares import damped_least_squares
+from analysis.statistics.solvers import damped_least_squares
 
 
 def test_the_solution_is_that_of_the_normal_equations() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record

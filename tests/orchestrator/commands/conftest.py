@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.record.doubts import doubt
 from runner.contract.record.record import Record
+from runner.contract.record.verdict import doubt
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -108,9 +108,8 @@ def records() -> list[Record]:
         for backend, runtime, ms in PATHS
         for batch in (1, 2, 4, 8, 16)
     ]
-    graph = a_record(
-        runtime="onnxruntime", batch_size=32, graph_remedy="dynamic shapes failed, static shape"
-    )
+    remedy = "dynamic shapes failed, static shape"
+    graph = a_record(runtime="onnxruntime", batch_size=32, graph_remedy=remedy, graph_attempts=2)
     wrong = a_record(batch_size=64, correct=False, correct_reason="off by far")
     failed = a_failure("out_of_memory", HOSTILE, batch_size=128)
     return [*curves, *judged(), graph, wrong, failed]

@@ -12,6 +12,7 @@ from queue import Queue
 
 import pytest
 
+from orchestrator.commands.measure.fleet.progress import NamingObserver
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.host import Hardware, HostFacts
 from orchestrator.fleet.messages import (
@@ -24,7 +25,6 @@ from orchestrator.fleet.messages import (
     Order,
     Recorded,
     Refused,
-    ToDriver,
     Visited,
     frame_of,
     hear_nothing,
@@ -32,7 +32,6 @@ from orchestrator.fleet.messages import (
 )
 from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.presence import Presence, Reach
-from orchestrator.fleet.progress import NamingObserver
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName
 from orchestrator.fleet.units import place
 from orchestrator.running.folder import RunFolder
@@ -50,13 +49,14 @@ from runner.contract.errors import (
 )
 from runner.contract.job import Job
 from runner.contract.record.files import to_table, write_one_row
-from tests.orchestrator.running.test_execution import count_verdicts
 from tests.support.fakes import KeptObserver
 from tests.support.fleet import soon
 from tests.support.jobs import a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 from tests.support.words import words_of
+
+pytestmark = pytest.mark.usefixtures("unmerged")
 
 Host = Callable[[Order, RunFile], Iterator[Frame]]
 """What a host says to an order."""
@@ -77,10 +77,6 @@ class FleetKeptObserver(KeptObserver):
         """Nothing is shown."""
 
 
-def say(message: ToDriver, body: bytes = b"") -> Frame:
-    return frame_of(message, body)
-
-
 def content_of(job: Job, cell: Cell, **columns: object) -> bytes:
     file = io.BytesIO()
     write_one_row(to_table([record_for(job, cell, **columns)]), file)
@@ -94,16 +90,16 @@ def the_job(run: RunFile) -> Job:
 def measures(order: Order, run: RunFile, cells: int = 100) -> Iterator[Frame]:
     """The beginning of what a good host says: its launch, and the first cells' records."""
     job = the_job(run)
-    yield say(Launched(job=job))
-    yield say(Visited(cell_id=job.cells[0].id))
+    yield frame_of(Launched(job=job))
+    yield frame_of(Visited(cell_id=job.cells[0].id))
     for cell in job.cells[:cells]:
-        yield say(Recorded(cell_id=cell.id), content_of(job, cell))
+        yield frame_of(Recorded(cell_id=cell.id), content_of(job, cell))
 
 
 def good(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run)
-    yield say(Left(path=("logs", f"{the_job(run).id}.1.log")), b"a warning")
-    yield say(Ended())
+    yield frame_of(Left(path=("logs", f"{the_job(run).id}.1.log")), b"a warning")
+    yield frame_of(Ended())
 
 
 def calibrated(order: Order, run: RunFile) -> Iterator[Frame]:
@@ -118,47 +114,47 @@ def dies(order: Order, run: RunFile) -> Iterator[Frame]:
 
 
 def hears_nothing(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(Noted(text="a library says hello"))
+    yield frame_of(Noted(text="a library says hello"))
     raise DamagedFile("no frame: 'Last login: …'")
 
 
 def refuses(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(Refused(reason="the disk is full", hint="free some space"))
+    yield frame_of(Refused(reason="the disk is full", hint="free some space"))
 
 
 def another_run(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(Launched(job=the_job(run).model_copy(update={"run_id": "stranger"})))
+    yield frame_of(Launched(job=the_job(run).model_copy(update={"run_id": "stranger"})))
 
 
 def another_cell(order: Order, run: RunFile) -> Iterator[Frame]:
     job = the_job(run)
-    yield say(Launched(job=job))
-    yield say(Recorded(cell_id="cpu-stranger"), content_of(job, job.cells[0]))
+    yield frame_of(Launched(job=job))
+    yield frame_of(Recorded(cell_id="cpu-stranger"), content_of(job, job.cells[0]))
 
 
 def a_false_record(order: Order, run: RunFile) -> Iterator[Frame]:
     job = the_job(run)
-    yield say(Launched(job=job))
-    yield say(Recorded(cell_id=job.cells[0].id), content_of(job, job.cells[1]))
+    yield frame_of(Launched(job=job))
+    yield frame_of(Recorded(cell_id=job.cells[0].id), content_of(job, job.cells[1]))
 
 
 def a_file_elsewhere(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(Left(path=("jobs", "x.json")), b"{}")
+    yield frame_of(Left(path=("jobs", "x.json")), b"{}")
 
 
 def ends_early(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run, cells=2)
-    yield say(Ended())
+    yield frame_of(Ended())
 
 
 def lacks_its_engine(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(lack("fake", EngineUnavailable("no engine answers")))
-    yield say(Ended())
+    yield frame_of(lack("fake", EngineUnavailable("no engine answers")))
+    yield frame_of(Ended())
 
 
 def lacks_its_image(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(lack("fake", ImageError("the build failed")))
-    yield say(Ended())
+    yield frame_of(lack("fake", ImageError("the build failed")))
+    yield frame_of(Ended())
 
 
 def lack(backend: Backend, error: BenchError) -> Declined:
@@ -171,13 +167,13 @@ def refuses_the_rest(order: Order, run: RunFile) -> Iterator[Frame]:
 
 
 def another_seed(order: Order, run: RunFile) -> Iterator[Frame]:
-    yield say(Launched(job=the_job(run).model_copy(update={"seed": 77})))
+    yield frame_of(Launched(job=the_job(run).model_copy(update={"seed": 77})))
 
 
 def sends_twice(order: Order, run: RunFile) -> Iterator[Frame]:
     yield from measures(order, run)
     yield from measures(order, run)
-    yield say(Ended())
+    yield frame_of(Ended())
 
 
 def cannot_run(order: Order, run: RunFile) -> Iterator[Frame]:
@@ -185,8 +181,8 @@ def cannot_run(order: Order, run: RunFile) -> Iterator[Frame]:
     for cell in the_job(run).cells:
         own = run.job([cell], SOMEWHERE)
         text = content_of(own, cell, status="unavailable", reason="no engine", phase="plan")
-        yield say(Recorded(cell_id=cell.id, job=own), text)
-    yield say(Ended())
+        yield frame_of(Recorded(cell_id=cell.id, job=own), text)
+    yield frame_of(Ended())
 
 
 @dataclass
@@ -245,7 +241,7 @@ class ScriptedConversation:
             assert isinstance(order, Order)
             self._frames = self._fleet.play(self._host, order, run)
         frame = next(self._frames, None)
-        if frame == say(Ended()):
+        if frame == frame_of(Ended()):
             self._frames = None
         return frame
 
@@ -267,18 +263,6 @@ class Driven:
     @property
     def notes(self) -> str:
         return "\n".join(self.observer.notes)
-
-
-@pytest.fixture
-def database() -> None:
-    """A test that asks for it has its records merged into a database, which takes a while."""
-
-
-@pytest.fixture(autouse=True)
-def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests are about hosts and the records that they leave."""
-    if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.fleet.execution.merge_run", count_verdicts)
 
 
 def knows(transport: Transport, host: str) -> HostFacts:
@@ -412,7 +396,7 @@ def test_a_host_that_is_slow_to_begin_keeps_nobody_waiting(tmp_path: Path) -> No
     def frees(order: Order, run: RunFile) -> Iterator[Frame]:
         yield from measures(order, run)
         fleet.stuck.set()
-        yield say(Ended())
+        yield frame_of(Ended())
 
     fleet.scripts["b"] = [frees]
     done = drive_folder(a_run_folder(tmp_path, a_plan(cells)), fleet)
@@ -424,7 +408,7 @@ def test_a_retried_launch_leaves_the_log_of_the_first(tmp_path: Path) -> None:
     def log(text: bytes) -> Host:
         def says(order: Order, run: RunFile) -> Iterator[Frame]:
             job = the_job(run)
-            yield say(Left(path=("logs", f"{job.id}.1.log")), text)
+            yield frame_of(Left(path=("logs", f"{job.id}.1.log")), text)
             if text == b"first":
                 return
             yield from good(order, run)

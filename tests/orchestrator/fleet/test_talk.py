@@ -20,8 +20,7 @@ from orchestrator.fleet.messages import (
     hear_nothing,
     read_frame,
 )
-from orchestrator.fleet.talk import Heard, Talk, prompt_interrupts
-from orchestrator.fleet.transport import Conversation
+from orchestrator.fleet.transport import Conversation, Heard, Talk, prompt_interrupts
 from orchestrator.fleet.wire import DriverWatch
 from runner.contract.errors import Unavailable
 from tests.orchestrator.fleet.test_presence import Clock

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from orchestrator.fleet.host import HostFacts
-from orchestrator.fleet.units import PlacedPlan, expected_s, place
+from orchestrator.fleet.units import PlacedRun, expected_s, place
 from orchestrator.planning.plan import Plan
 from runner.contract.cell import Cell
 from tests.support.jobs import fake_cell
@@ -26,7 +26,7 @@ def a_host(**changes: object) -> HostFacts:
     return HostFacts.model_validate(known | changes)
 
 
-def cells_of(placed: PlacedPlan) -> list[list[int]]:
+def cells_of(placed: PlacedRun) -> list[list[int]]:
     return [[cell.batch_size for cell in unit.cells] for unit in placed.units]
 
 

@@ -27,10 +27,10 @@ from orchestrator.launchers.container import (
     owner_id,
 )
 from orchestrator.launchers.job_user import JobUser
+from orchestrator.system.weights import revision_of
 from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
-from runner.contract.weights import revision_of
 from tests.support.jobs import a_job, fake_cell
 from tests.support.weights import a_weights_folder
 from tests.support.words import raises_words

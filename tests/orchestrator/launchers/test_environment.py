@@ -13,8 +13,8 @@ from orchestrator.launchers.environment import (
 from orchestrator.launchers.registry import NO_ENGINE, choose_launcher, preview_launcher
 from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, UsageError
-from runner.contract.variables import OWN_PYTHON
-from runner.contract.web.browser_choice import BROWSER_VARIABLE, BrowserChoice
+from runner.contract.processes import OWN_PYTHON
+from runner.contract.web import BROWSER_VARIABLE, BrowserChoice
 from tests.support.jobs import a_job
 
 OURS = {"PATH": "/bin", "ONEDNN_MAX_CPU_ISA": "AVX2", "CUDA_VISIBLE_DEVICES": "1", "A%%": ""}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix.available import AvailableBackends
 from orchestrator.planning.expand import expand
@@ -25,7 +25,6 @@ def matrix_of(axes: dict[str, str], *overrides: str, here: AvailableBackends = H
 
 
 def lists_of(matrix: Any) -> list[str]:
-    """What each backend is asked for: runtimes, precisions and batch sizes."""
     axes = ("backend", "runtime", "precision", "batch_size")
     return [
         " ".join(",".join(map(str, lists[axis])) for axis in axes if axis in lists)

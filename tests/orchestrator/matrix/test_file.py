@@ -11,8 +11,8 @@ import yaml
 
 from orchestrator.matrix import load_matrix, matrix_json_schema
 from orchestrator.matrix.file import MatrixDocument, MeasureTable
+from orchestrator.matrix.load import measure_of
 from orchestrator.matrix.model_files import read_models
-from orchestrator.matrix.profiles import measure_of
 from orchestrator.planning.expand import expand
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.planning.plan import make_plan

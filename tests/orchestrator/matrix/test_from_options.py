@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import make_plan
@@ -14,7 +14,6 @@ from runner.contract.models import catalogue
 
 
 def options(**axes: str) -> BenchOptions:
-    """Options that name values of axes alone."""
     return BenchOptions.of_axes({axis: [text] for axis, text in axes.items()})
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.matrix.model_files import read_models
+from orchestrator.system.weights import revision_of
 from runner.contract.errors import MatrixError
 from runner.contract.models import ModelSpec
-from runner.contract.weights import revision_of
 from tests.support.weights import BERT, a_weights_folder, write_safetensors
 
 ENTRY = {
@@ -237,31 +237,9 @@ def test_the_folder_tells_family_modality_and_that_it_has_weights(tmp_path: Path
     assert (drawn.weights, drawn.path, drawn.config) == ("random", None, BERT)
 
 
-@pytest.mark.parametrize(
-    ("original", "architecture", "task", "trains"),
-    [
-        ("BertForMaskedLM", "AutoModelForMaskedLM", "fill-mask", True),
-        ("BertForSequenceClassification", "AutoModelForSequenceClassification",
-         "text-classification", False),
-    ],
-)  # fmt: skip
-def test_the_originals_class_tells_what_builds_it(
-    original: str, architecture: str, task: str, trains: bool, tmp_path: Path
-) -> None:
-    a_weights_folder(tmp_path / "weights", BERT | {"architectures": [original]})
-    ours = read(tmp_path)
-    assert (ours.architecture, ours.task, ours.labels is not None) == (architecture, task, trains)
-
-
 def test_classes_of_images_are_counted(tmp_path: Path) -> None:
-    config = {
-        "model_type": "vit",
-        "architectures": ["ViTForImageClassification"],
-        "image_size": 32,
-        "num_channels": 3,
-        "id2label": {"0": "cat", "1": "dog", "2": "neither"},
-    }
-    a_weights_folder(tmp_path / "weights", config)
+    names = {"0": "cat", "1": "dog", "2": "neither"}
+    a_weights_folder(tmp_path / "weights", VIT | {"id2label": names})
     ours = read(tmp_path, ENTRY | {"family": "vision", "modality": "image"})
     assert ours.inputs[0].shape == ("batch_size", 3, 32, 32)
     assert ours.labels is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.load import load_matrix
@@ -16,68 +16,34 @@ from runner.contract.errors import UsageError
 from runner.contract.models import ModelSpec, catalogue
 from tests.support.weights import BERT, a_weights_folder
 
-GPT2 = {
-    "architectures": ["GPT2LMHeadModel"],
-    "model_type": "gpt2",
-    "vocab_size": 9,
-    "n_positions": 8,
-}
-T5 = {
-    "architectures": ["T5ForConditionalGeneration"],
-    "model_type": "t5",
-    "vocab_size": 9,
-    "is_encoder_decoder": True,
-}
-VIT = {
-    "architectures": ["ViTForImageClassification"],
-    "model_type": "vit",
-    "image_size": 32,
-    "num_channels": 3,
-}
-WAVE = {"architectures": ["HubertForCTC"], "model_type": "hubert", "vocab_size": 9, "conv_dim": [8]}
-WHISPER = {
-    "architectures": ["WhisperForConditionalGeneration"],
-    "model_type": "whisper",
-    "is_encoder_decoder": True,
-    "vocab_size": 9,
-    "num_mel_bins": 80,
-    "max_source_positions": 1500,
-    "max_target_positions": 448,
-}
-CLIP = {
-    "architectures": ["CLIPModel"],
-    "model_type": "clip",
-    "text_config": {"vocab_size": 99, "max_position_embeddings": 8, "eos_token_id": 98},
-    "vision_config": {"image_size": 32, "num_channels": 3},
-}
-RESNET = {
-    "architectures": ["ResNetForImageClassification"],
-    "model_type": "resnet",
-    "num_channels": 3,
-}
-DETR = {
-    "architectures": ["DetrForObjectDetection"],
-    "model_type": "detr",
-    "num_channels": 3,
-    "is_encoder_decoder": True,
-}
-SEGFORMER = {
-    "architectures": ["SegformerForSemanticSegmentation"],
-    "model_type": "segformer",
-    "num_channels": 3,
-}
-YOLOS = {
-    "architectures": ["YolosForObjectDetection"],
-    "model_type": "yolos",
-    "image_size": [32, 64],
-    "num_channels": 3,
-}
-LLAVA = {
-    "architectures": ["LlavaForConditionalGeneration"],
-    "model_type": "llava",
-    "vision_config": {"image_size": 32},
-    "text_config": {"vocab_size": 9},
-}
+
+def a_kind(model_type: str, architecture: str, **keys: Any) -> dict[str, Any]:
+    return {"architectures": [architecture], "model_type": model_type, **keys}
+
+
+GPT2 = a_kind("gpt2", "GPT2LMHeadModel", vocab_size=9, n_positions=8)
+T5 = a_kind("t5", "T5ForConditionalGeneration", vocab_size=9, is_encoder_decoder=True)
+VIT = a_kind("vit", "ViTForImageClassification", image_size=32, num_channels=3)
+WAVE = a_kind("hubert", "HubertForCTC", vocab_size=9, conv_dim=[8])
+WHISPER = a_kind(
+    *("whisper", "WhisperForConditionalGeneration"),
+    is_encoder_decoder=True,
+    vocab_size=9,
+    num_mel_bins=80,
+    max_source_positions=1500,
+    max_target_positions=448,
+)
+CLIP = a_kind(
+    *("clip", "CLIPModel"),
+    text_config={"vocab_size": 99, "max_position_embeddings": 8, "eos_token_id": 98},
+    vision_config={"image_size": 32, "num_channels": 3},
+)
+RESNET = a_kind("resnet", "ResNetForImageClassification", num_channels=3)
+DETR = a_kind("detr", "DetrForObjectDetection", num_channels=3, is_encoder_decoder=True)
+SEGFORMER = a_kind("segformer", "SegformerForSemanticSegmentation", num_channels=3)
+YOLOS = a_kind("yolos", "YolosForObjectDetection", image_size=[32, 64], num_channels=3)
+VISION, TEXT = {"image_size": 32}, {"vocab_size": 9}
+LLAVA = a_kind("llava", "LlavaForConditionalGeneration", vision_config=VISION, text_config=TEXT)
 
 
 @pytest.fixture(autouse=True)
@@ -127,16 +93,6 @@ def test_a_path_with_a_comma_is_one_value_of_an_option(here: Path) -> None:
     assert list(bench("./bert,tuned").models) == ["bert-tuned"]
     assert list(bench("bert,tuned", "./plain").models) == ["bert-tuned", "plain"]
     assert "'./bert' is not a folder" in refusal("./bert,tuned,./plain")
-
-
-def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
-    a_config("mine", GPT2)
-    matrix = bench("./mine")
-    spec = the_model(matrix)
-    assert (spec.family, spec.weights, spec.path, spec.config) == (
-        "text_generation", "random", None, GPT2,
-    )  # fmt: skip
-    assert "random weights" in matrix.notes[0]
 
 
 @pytest.mark.parametrize(

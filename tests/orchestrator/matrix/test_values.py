@@ -73,11 +73,6 @@ def test_rates_that_differ_have_ids_that_differ(one: float, other: float) -> Non
     assert all("-q" in cell.id and "e" not in cell.pattern.split("-q")[1] for cell in cells)
 
 
-def test_a_whole_number_and_its_float_stand_twice() -> None:
-    with pytest.raises(ValidationError, match=r"50\.0 appears twice"):
-        RATES.validate_python([50, 50.0])
-
-
 def test_shares_and_counts_are_bounded() -> None:
     assert SHARE.validate_python("5%") == SHARE.validate_python(0.05) == 0.05
     assert COUNT.validate_python(1000) == 1000

@@ -66,12 +66,8 @@ def test_more_work_takes_longer() -> None:
     assert seconds(gpt2, batch_size=64, sequence_length=1024) > batches[1]
     tiny, base = (seconds(find(f"bert-{name}"), batch_size=64) for name in ("tiny", "base-uncased"))
     assert base > tiny
+    assert seconds(gpt2, batch_size=64, mode="training") > 2.5 * batches[1]
     assert launch_estimate(find("gpt2")) > launch_estimate(find("bert-tiny")) > 0
-
-
-def test_training_takes_more_than_three_forward_passes() -> None:
-    gpt2 = find("gpt2")
-    assert seconds(gpt2, batch_size=64, mode="training") > 2.5 * seconds(gpt2, batch_size=64)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from orchestrator.commands.measure.calibrate import (
     CalibrateResult,
     calibration_matrix,
     other_load_of,
+    print_calibration,
     spreads_of,
 )
-from orchestrator.commands.measure.calibration_words import print_calibration
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import (
@@ -29,7 +29,7 @@ from orchestrator.running.run_file import RunSource
 from orchestrator.store.merge.report import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.record.ids import hardware_id
-from runner.measure.statistics.serial_correlation import effective_rounds
+from runner.measure.statistics.spread import effective_rounds
 from tests.support.jobs import a_job, a_spread, fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
@@ -84,9 +84,9 @@ def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> Non
     plan: Plan = a_plan()
     options = RunOptions(launcher="process", scratch=True)
     folder = create_run(plan, RunSource(), tmp_path, options)
-    assert folder.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
+    assert folder.run.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
     save_spreads(tmp_path, host, {"fake/fake/d1": OTHER})
-    assert folder.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
+    assert folder.run.job(folder.cells[:1], folder.nowhere).process_spreads == {"d1": SPREAD}
 
 
 def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
@@ -117,7 +117,7 @@ def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
     }
     for cell, columns in ((first, differs), (second, {})):
         folder.save(
-            record_for(folder.job([cell], folder.nowhere), cell, status="failed", **columns)
+            record_for(folder.run.job([cell], folder.nowhere), cell, status="failed", **columns)
         )
     ((key, spread),) = spreads_of(folder.cells, folder.sound_records()).items()
     assert (key, spread.processes) == (f"fake/fake/{device}", 8)
@@ -131,7 +131,7 @@ def test_a_calibration_beside_others_says_so(
 ) -> None:
     folder = a_run_folder(tmp_path)
     (cell, *_) = folder.cells
-    job = folder.job([cell], folder.nowhere)
+    job = folder.run.job([cell], folder.nowhere)
     folder.save(record_for(job, cell, status="failed", noise_other_load=load))
     spreads, outcome = {"fake/fake/d1": SPREAD}, RunOutcome(MergeReport(), (), 0, 0)
     result = CalibrateResult(spreads, tmp_path, outcome, other_load_of(folder.sound_records()))

@@ -53,7 +53,7 @@ def folder(tmp_path: Path, finished_runs: Path) -> RunFolder:
 def finished(results: Path, run_id: str, cells: Sequence[Cell] = CELLS) -> RunFolder:
     folder = a_run_folder(results, a_plan(cells), run_id)
     for cell in folder.cells:
-        folder.save(record_for(folder.job([cell], SOMEWHERE), cell))
+        folder.save(record_for(folder.run.job([cell], SOMEWHERE), cell))
     return folder
 
 
@@ -64,7 +64,7 @@ def database(folder: RunFolder) -> Path:
 def claiming(folder: RunFolder, claims: Columns, number: int = 0) -> Record:
     """A record of the cell of this number that says other things of itself."""
     cell = folder.cells[number]
-    return record_for(folder.job([cell], SOMEWHERE), cell).model_copy(update=dict(claims))
+    return record_for(folder.run.job([cell], SOMEWHERE), cell).model_copy(update=dict(claims))
 
 
 def leave(folder: RunFolder, record: Record, *parts: str) -> Path:
@@ -136,8 +136,8 @@ def test_a_record_is_of_the_image_that_its_job_was_started_in(
 ) -> None:
     cell = folder.cells[0]
     for provenance in (SOMEWHERE, IMAGE):  # resumed in another image
-        job = folder.job([cell], provenance)
-        folder.write_job(job)
+        job = folder.run.job([cell], provenance)
+        folder.job_files.write(job)
     record = record_for(job, cell)
     path = leave(folder, record.model_copy(update=dict(claims)))
     assert (folder.record_of(cell) is not None) == counts
@@ -148,8 +148,8 @@ def test_a_record_brings_the_calibration_of_its_device_or_none(folder: RunFolder
     cell, own, others = folder.cells[0], hardware_id({}), "0" * 16
     spreads = {f"fake/fake/{own}": a_spread(0.01), f"fake/fake/{others}": a_spread(0.02)}
     folder.run = folder.run.model_copy(update={"process_spreads": spreads})
-    job = folder.job([cell], SOMEWHERE)
-    folder.write_job(job)
+    job = folder.run.job([cell], SOMEWHERE)
+    folder.job_files.write(job)
     for device, counts in ((own, True), (None, True), (others, False)):
         record = record_for(job.on_hardware(device), cell, hardware_id=own)
         path = leave(folder, record)
@@ -159,9 +159,9 @@ def test_a_record_brings_the_calibration_of_its_device_or_none(folder: RunFolder
 
 def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:
     cell = folder.cells[0]
-    earlier, launched = (folder.job([cell], provenance) for provenance in (IMAGE, SOMEWHERE))
+    earlier, launched = (folder.run.job([cell], provenance) for provenance in (IMAGE, SOMEWHERE))
     for job in (earlier, launched):
-        folder.write_job(job)
+        folder.job_files.write(job)
     leave(folder, record_for(launched, cell))
     assert folder.due([cell], 1, launched) == []
     path = leave(folder, record_for(earlier, cell))
@@ -172,8 +172,8 @@ def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:
 
 def test_a_verdict_without_a_launch_counts_and_a_measurement_does_not(folder: RunFolder) -> None:
     cell = folder.cells[0]
-    folder.write_job(folder.job([cell], IMAGE))
-    record = record_for(folder.job([cell], folder.nowhere), cell)
+    folder.job_files.write(folder.run.job([cell], IMAGE))
+    record = record_for(folder.run.job([cell], folder.nowhere), cell)
     leave(folder, record.model_copy(update={"status": "lost"}))
     assert folder.record_of(cell)
     leave(folder, record)
@@ -318,7 +318,7 @@ def test_foreign_rows_of_a_compact_file_go_nowhere(
 
 def test_unpacking_writes_records_of_planned_cells_alone(folder: RunFolder) -> None:
     lost = folder.cells[1]
-    folder.save(record_for(folder.job([lost], SOMEWHERE), lost, status="lost"))
+    folder.save(record_for(folder.run.job([lost], SOMEWHERE), lost, status="lost"))
     outside = folder.path.parent / "outside"
     outside.mkdir()
     away = claiming(folder, {"job_id": str(outside), "cell_id": "name", "status": "lost"})

@@ -8,7 +8,6 @@ from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record.verdict import Status
@@ -43,7 +42,7 @@ def a_source(text: str, path: str = "matrix.yaml") -> RunSource:
 
 def give(folder: RunFolder, *statuses: Status) -> None:
     for cell, status in zip(folder.cells, statuses, strict=False):
-        folder.save(record_for(folder.job([cell], HERE), cell, status=status))
+        folder.save(record_for(folder.run.job([cell], HERE), cell, status=status))
 
 
 def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
@@ -62,14 +61,14 @@ def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) ->
     assert first != second
     assert [run.options.weights_seed for run in runs] == [4, 4]
     resumed = reopen_run(results, runs[0].run_id, OPTIONS_ALONE, database)
-    assert resumed.job(resumed.cells[:1], HERE).seed == first
+    assert resumed.run.job(resumed.cells[:1], HERE).seed == first
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
     options = replace(SCRATCH, verify_only=True, trace=True)
     create_run(a_plan(), OPTIONS_ALONE, results, options)
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
-    job = resumed.job(resumed.cells, HERE)
+    job = resumed.run.job(resumed.cells, HERE)
     assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
 
 
@@ -97,22 +96,6 @@ def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, databas
     assert resumed.unfinished() == cells[2:]
 
 
-def test_a_run_with_all_verdicts_has_nothing_left(results: Path, database: Path) -> None:
-    final: tuple[Status, ...] = ("ok", "failed", "timeout", "out_of_memory", "unsupported")
-    plan = a_plan([fake_cell(2**power) for power in range(len(final))])
-    give(a_run_folder(results, plan), *final)
-    with pytest.raises(NothingToDo, match="run-1 has a verdict for each of its cells"):
-        reopen_run(results, "run-1", OPTIONS_ALONE, database)
-
-
-def test_verdicts_that_never_reached_the_database_are_merged(results: Path, database: Path) -> None:
-    give(a_run_folder(results), "ok", "ok", "failed")
-    with pytest.raises(NothingToDo):
-        reopen_run(results, "last", OPTIONS_ALONE, database)
-    with Store.open_readonly(database) as store:
-        assert sorted(store.verdicts("run-1").values()) == ["failed", "ok", "ok"]
-
-
 def test_a_cell_that_is_planned_to_be_skipped_waits_for_its_verdict(
     results: Path, database: Path
 ) -> None:
@@ -121,15 +104,6 @@ def test_a_cell_that_is_planned_to_be_skipped_waits_for_its_verdict(
     give(folder, "ok")
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     assert resumed.due(resumed.cells, 1) == [fake_cell(2)]
-
-
-def test_another_matrix_is_refused(results: Path, database: Path) -> None:
-    begin_scratch(a_plan(), results, a_source("version: 1\n"))
-    same = a_source("version: 1\n", "elsewhere.yaml")
-    assert reopen_run(results, "last", same, database).cells
-    other = a_source("version: 1 # changed\n")
-    with pytest.raises(UsageError, match=r"matrix\.yaml: differs from the matrix of run"):
-        reopen_run(results, "last", other, database)
 
 
 def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: Path) -> None:

@@ -1,7 +1,7 @@
-"""How long a launch may take: each stretch of its work has the whole limit."""
+"""A job is executed until each of its cells has a verdict, whatever happens to its launches."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
@@ -9,13 +9,20 @@ from queue import Empty, Queue
 import pytest
 
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job, launch_job
+from orchestrator.running.execute_job import Availability, LaunchContext, execute_job, launch_job
+from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch.launch import Launch
-from runner.contract.cell import Purpose
-from runner.contract.errors import EngineUnavailable, StoreError
+from orchestrator.running.launch import Launch
+from orchestrator.running.options import RunOptions
+from orchestrator.store.records.compact import compact
+from orchestrator.store.store import Store
+from orchestrator.system.weights import revision_of
+from runner.contract.cell import Backend, Purpose
+from runner.contract.errors import EngineUnavailable, ImageError, StoreError, Unavailable
 from runner.contract.job import Job, Limits, Provenance
-from runner.contract.weights import revision_of
+from runner.contract.record.files import save_record
+from runner.contract.record.record import Record
+from runner.contract.rounds import round_path
 from tests.support.fakes import (
     KeptObserver,
     Script,
@@ -23,13 +30,57 @@ from tests.support.fakes import (
     dies_in,
     enter,
     fill_disk,
+    finish,
     measures_all,
     record,
 )
 from tests.support.jobs import fake_cell, fake_model
-from tests.support.runs import a_plan, a_run_folder
+from tests.support.records import record_for
+from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
 from tests.support.weights import a_weights_folder
 from tests.support.words import raises_words, words_of
+
+
+class Counting(ScriptedLauncher):
+    """Counts how often each backend is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(measures_all)
+        self.asked: list[Backend] = []
+
+    def prepare(self, backend: Backend) -> Provenance:
+        self.asked.append(backend)
+        return super().prepare(backend)
+
+
+def test_a_backend_is_made_ready_once_and_knows_the_host() -> None:
+    launcher = Counting()
+    availability = Availability(launcher)
+    assert availability.prepare("cpu") == availability.prepare("cpu")
+    assert availability.prepare("cpu").hostname
+    assert launcher.asked == ["cpu"]
+
+
+@pytest.mark.parametrize("error", [Unavailable("no torch"), ImageError("no image")])
+def test_a_refusal_is_remembered(error: Exception) -> None:
+    launcher = Counting()
+    launcher.refusals["cpu"] = error  # type: ignore[assignment]
+    availability = Availability(launcher)
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            availability.prepare("cpu")
+    assert launcher.asked == ["cpu"]
+
+
+def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
+    launcher = Counting()
+    availability = Availability(launcher)
+    availability.prepare("openvino")
+    assert availability.comes_back("cpu", patience_s=0)
+    availability.prepare("cpu")
+    availability.prepare("openvino")
+    assert launcher.asked == ["openvino", "cpu", "openvino"]
+
 
 CELL = fake_cell()
 LIMIT_S = 30.0
@@ -93,8 +144,10 @@ def launched(
 ) -> Launch:
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
-    job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
-    task = Task(job=job, backend="fake", job_file=folder.write_job(job), out=folder.out(job.id))
+    job = folder.run.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
+    task = Task(
+        job=job, backend="fake", job_file=folder.job_files.write(job), out=folder.out(job.id)
+    )
     launcher = PacedLauncher(paced)
     context = LaunchContext(launcher, folder, KeptObserver(), lambda: paced.now)
     return launch_job(job, task, context)
@@ -127,7 +180,7 @@ def run(
 ) -> tuple[dict[int, tuple[str, str | None]], ScriptedLauncher, KeptObserver, RunFolder]:
     folder = a_run_folder(tmp_path, a_plan(limits=limits))
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
-    job = folder.job(folder.cells, NOWHERE)
+    job = folder.run.job(folder.cells, NOWHERE)
     try:
         execute_job(job, LaunchContext(launcher, folder, observer))
     finally:
@@ -144,7 +197,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     weights = a_weights_folder(tmp_path / "weights")
     changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
     folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
-    launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
+    launcher, job = ScriptedLauncher(measures_all), folder.run.job(folder.cells, NOWHERE)
     execute_job(job, LaunchContext(launcher, folder, KeptObserver()))
     assert [task.staged()["--weights"] for task in launcher.tasks] == [weights]
     records = [folder.record_of(cell) for cell in folder.cells]
@@ -227,7 +280,7 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     launcher = ScriptedLauncher(dies_in(2, None))
     with raises_words(EngineUnavailable, match="stopped answering during the run"):
         execute_job(
-            folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
+            folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
         )
     assert verdicts(folder) == {
         1: ("ok", None),
@@ -253,7 +306,7 @@ def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(
 ) -> None:
     fill_disk(monkeypatch)
     folder = a_run_folder(tmp_path)
-    job = folder.job(folder.cells, NOWHERE)
+    job = folder.run.job(folder.cells, NOWHERE)
     with pytest.raises(StoreError, match="No space left"):
         execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, FULL)), folder, KeptObserver()))
     assert verdicts(folder) == {1: ("ok", None)}
@@ -283,7 +336,9 @@ def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
     folder.forget_retried()
     launcher = ScriptedLauncher(measures_all)
-    execute_job(folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver()))
+    execute_job(
+        folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
+    )
     assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
 
 
@@ -310,7 +365,7 @@ def a_round(
     folder: RunFolder, round_: int, *scripts: Script
 ) -> tuple[ScriptedLauncher, KeptObserver]:
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
-    job = folder.job(folder.cells, NOWHERE, round_)
+    job = folder.run.job(folder.cells, NOWHERE, round_)
     execute_job(job, LaunchContext(launcher, folder, observer))
     return launcher, observer
 
@@ -340,7 +395,59 @@ def test_a_cell_that_fails_in_one_round_is_not_visited_in_the_next(tmp_path: Pat
 def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
     folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
     context = LaunchContext(launcher, folder, KeptObserver())
-    artifacts = ArtifactFolders(references=tmp_path / "references", graphs=tmp_path / "graphs")
-    execute_job(folder.job(folder.cells, NOWHERE), context, artifacts)
+    artifacts = (tmp_path / "references", tmp_path / "graphs")
+    execute_job(folder.run.job(folder.cells, NOWHERE), context, *artifacts)
     (task,) = launcher.tasks
-    assert (task.references, task.graphs) == (artifacts.references, artifacts.graphs)
+    assert (task.references, task.graphs) == artifacts
+
+
+MEASURED, DUE = fake_cell(1), fake_cell(2)
+Deed = Callable[[Path, Record], object]
+
+
+def falsify(path: Path, earlier: Record) -> None:
+    save_record(earlier.model_copy(update={"load_time_s": 99.0}), path.parent)
+
+
+def remove(path: Path, earlier: Record) -> None:
+    path.unlink(missing_ok=True)
+
+
+def replace_by_folder(path: Path, earlier: Record) -> None:
+    path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+@pytest.mark.representatives(1)
+@pytest.mark.parametrize(
+    "is_compact", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["own file", "compact"]
+)
+@pytest.mark.parametrize("deed", [falsify, remove, replace_by_folder])
+def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_compact: bool) -> None:
+    folder = a_run_folder(tmp_path / "results", a_plan([MEASURED, DUE]))
+    image = SOMEWHERE.model_copy(update={"image": "x:1", "image_digest": f"sha256:{'a' * 64}"})
+    before = folder.run.job([MEASURED, DUE], image)
+    folder.job_files.write(before)
+    earlier = record_for(before, MEASURED)
+    folder.save(earlier)
+    if is_compact:
+        compact(folder.records, folder.run.run_id, [MEASURED.id])
+    known = folder.record_of(MEASURED)
+
+    def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        assert job.cells == (DUE,)
+        deed(out / f"{MEASURED.id}.parquet", earlier)
+        round_path(out, MEASURED, 1).write_text("{}")
+        record(lines, job, DUE, out)
+        return finish(lines)
+
+    observer, database = KeptObserver(), tmp_path / "results" / "benchmarks.duckdb"
+    options = RunOptions(database=database, scratch=True)
+    run = RunExecution(folder, ScriptedLauncher(script), observer, options, engine_grace_s=0)
+    assert run.run().exit_code == 0
+    assert folder.record_of(MEASURED) == known
+    part = round_path(folder.records / MEASURED.job_id, MEASURED, 1)
+    assert not part.exists()
+    assert any(line.startswith(f"{part.name}: was changed") for line in observer.notes)
+    with Store.open_readonly(database) as store:
+        assert set(store.verdicts(folder.run.run_id).values()) == {"ok"}

@@ -10,9 +10,7 @@ import pytest
 from filelock import FileLock, Timeout
 
 from orchestrator.launchers.base import Exit
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import schedule
-from orchestrator.running.execute_job import LaunchContext, execute_job
+from orchestrator.planning.plan import Plan, schedule
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
@@ -21,7 +19,7 @@ from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from orchestrator.system.locks import hold_devices
-from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.cell import Backend, Cell, Purpose, Runtime
 from runner.contract.errors import (
     BenchError,
     EngineUnavailable,
@@ -30,6 +28,7 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
+from runner.contract.reasons import Reason
 from runner.contract.record.files import save_record
 from runner.contract.rounds import save_round
 from runner.job.harness import Harness
@@ -47,6 +46,8 @@ from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
 from tests.support.words import doubt_words, words_of
+
+pytestmark = pytest.mark.usefixtures("unmerged")
 
 HERE = {"launcher": "process", "orchestrator_version": "0"}
 KILLED = Exit(137, out_of_memory=False, log="")
@@ -72,12 +73,17 @@ def cells_of(*models: str, batch_sizes: Sequence[int] = (1,)) -> list[Cell]:
     return [fake_cell(size, model=model) for model in models for size in batch_sizes]
 
 
+LACKING = (MissingVerdicts("run-1", 3, ("a",)),)
+
+
 class Trial:
     """A run with a scripted launcher."""
 
-    def __init__(self, folder: Path, plan: Plan | None = None) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan | None = None, purpose: Purpose = "measure"
+    ) -> None:
         self.database = folder / "benchmarks.duckdb"
-        self.folder = a_run_folder(folder / "results", plan)
+        self.folder = a_run_folder(folder / "results", plan, purpose=purpose)
         self.observer = KeptObserver()
 
     def run(
@@ -111,26 +117,6 @@ class Trial:
     def statuses(self) -> list[str]:
         """The statuses, sorted."""
         return sorted(self.verdicts().values())
-
-
-def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
-    """The report of a merge that is not made."""
-    verdicts = folder.verdicts()
-    cells = tuple(cell.id for cell in folder.cells if cell.id not in verdicts)
-    missing = (MissingVerdicts("run-1", len(folder.cells), cells),) if cells else ()
-    return MergeReport(inserted=len(verdicts), missing=missing)
-
-
-@pytest.fixture
-def database() -> None:
-    """A test that asks for it has its records merged into a database, which takes a while."""
-
-
-@pytest.fixture(autouse=True)
-def without_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests are about launches and the records that they leave."""
-    if "database" not in request.fixturenames:
-        monkeypatch.setattr("orchestrator.running.execution.merge_run", count_verdicts)
 
 
 @pytest.fixture
@@ -299,6 +285,10 @@ def in_rounds(folder: Path, rounds: int = 3) -> Trial:
     return Trial(folder, a_plan(cells, rounds=rounds))
 
 
+def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    raise KeyboardInterrupt
+
+
 def visits(launcher: ScriptedLauncher) -> list[tuple[int, int]]:
     """Round and number of cells of each launch."""
     return [(job.round, len(job.cells)) for job in launcher.launched]
@@ -313,9 +303,6 @@ def test_a_cell_that_fails_leaves_the_later_rounds(tmp_path: Path) -> None:
 
 
 def test_going_on_begins_in_the_round_where_the_run_stopped(tmp_path: Path) -> None:
-    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
-        raise KeyboardInterrupt
-
     trial = in_rounds(tmp_path)
     five = [measures_all] * 4 + [interrupts]
     with pytest.raises(KeyboardInterrupt):
@@ -341,28 +328,12 @@ def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> 
     assert len(list(trial.folder.records.rglob("*.dropped"))) == 1
 
 
-@pytest.mark.slow
-def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
-    trial = in_rounds(tmp_path, rounds=2)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    execute_job(job, LaunchContext(ScriptedLauncher(measures_all), trial.folder, trial.observer))
-    assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
-    records = filter(None, map(trial.folder.record_of, trial.folder.cells))
-    reasons = sorted({words_of(record.ending) for record in records if words_of(record.ending)})
-    assert reasons == [
-        "not started: the budget of 0s was spent",
-        "stopped after round 1: the budget of 0s was spent",
-    ]
-    assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
-    assert trial.statuses() == ["ok"] * 6
-
-
 def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
     tmp_path: Path,
 ) -> None:
     trial = in_rounds(tmp_path, rounds=3)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    job = trial.folder.run.job(trial.folder.cells[:2], Provenance(**HERE))
+    trial.folder.job_files.write(job)
     Harness(job, trial.folder.out(job.id), KeptProgress()).run()
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 2
     for cell in job.cells:
@@ -381,8 +352,8 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
 
 def test_a_rounds_false_columns_make_no_record(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=3)
-    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    trial.folder.write_job(job)
+    job = trial.folder.run.job(trial.folder.cells[:2], Provenance(**HERE))
+    trial.folder.job_files.write(job)
     out = trial.folder.out(job.id)
     first, second = job.cells
     save_round(a_round(so_far={"model": "another", "rounds": 1}), out, first, 1)
@@ -396,9 +367,6 @@ def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:
         def prepare(self, backend: Backend) -> Provenance:
             return super().prepare(backend).model_copy(update={"image_digest": NEW_IMAGE})
 
-    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
-        raise KeyboardInterrupt
-
     trial = in_rounds(tmp_path, rounds=2)
     with pytest.raises(KeyboardInterrupt):
         trial.run(ScriptedLauncher(measures_all, measures_all, interrupts))
@@ -406,29 +374,6 @@ def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:
     assert trial.run(launcher).exit_code == 0
     assert visits(launcher) == [(1, 2)] * 3 + [(2, 2)] * 3
     assert sum("starts over" in note for note in trial.observer.notes) == 2
-
-
-@pytest.mark.parametrize(("purpose", "computed"), [("measure", 2), ("time", 0)])
-def test_references_are_computed_once_per_model(
-    tmp_path: Path, purpose: Purpose, computed: int
-) -> None:
-    cells = [
-        fake_cell(size, model=model, backend="cpu", runtime="torch", precision=precision)
-        for model in ("a", "b")
-        for precision in ("fp32", "bf16")
-        for size in (1, 2)
-    ]
-    plan = a_plan(cells)
-    models = {name: plan.models[name].model_copy(update={"name": name}) for name in ("a", "b")}
-    trial = Trial(tmp_path, plan.model_copy(update={"models": models}))
-    run = trial.folder.run.model_copy(update={"purpose": purpose})
-    trial.folder = RunFolder(trial.folder.path, run)
-    launcher = ScriptedLauncher(answering(RIGHT))
-    assert trial.run(launcher).exit_code == 0
-    assert len(launcher.computed) == computed
-    assert {job.purpose for job in launcher.launched} == {purpose}
-    given = {task.references for task in launcher.tasks if task.job.purpose == purpose}
-    assert given == {tmp_path / "results/references" if computed else None}
 
 
 def test_models_that_the_catalogue_lacks_are_counted_once_where_results_are_verified(
@@ -454,25 +399,27 @@ def test_models_that_the_catalogue_lacks_are_counted_once_where_results_are_veri
     assert [job.counted for job in launcher.launched] == [None] * 2
 
 
-def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: Path) -> None:
-    for purpose, held in (("measure", {"cpu", "nvidia"}), ("time", {"nvidia"})):
-        trial = Trial(tmp_path / purpose, a_plan([fake_cell(backend="cuda", runtime="torch")]))
-        run = trial.folder.run.model_copy(update={"purpose": purpose})
-        trial.folder = RunFolder(trial.folder.path, run)
-        launcher = ScriptedLauncher(measures_all)
-        trial.run(launcher)
-        assert launcher.cleaned == [frozenset(held)]
-
-
-@pytest.mark.parametrize("purpose", ["measure"])
-def test_graphs_are_exported_once_and_reach_whoever_executes_them(
-    tmp_path: Path, purpose: Purpose
+@pytest.mark.parametrize(
+    ("runtime", "purpose", "held"),
+    [
+        ("torch", "measure", {"cpu", "nvidia"}),
+        ("torch", "time", {"nvidia"}),
+        ("onnxruntime", "time", {"cpu", "nvidia"}),
+    ],
+)
+def test_who_needs_references_or_graphs_holds_the_device_that_makes_them(
+    tmp_path: Path, runtime: Runtime, purpose: Purpose, held: set[str]
 ) -> None:
+    cell = fake_cell(backend="cuda", runtime=runtime)
+    trial, launcher = Trial(tmp_path, a_plan([cell]), purpose), ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert launcher.cleaned == [frozenset(held)]
+
+
+def test_graphs_are_exported_once_and_reach_whoever_executes_them(tmp_path: Path) -> None:
     paths = [("cpu", "onnxruntime"), ("openvino", "openvino"), ("cpu", "torch")]
     cells = [fake_cell(size, backend=b, runtime=r) for b, r in paths for size in (1, 2)]
     trial = Trial(tmp_path, a_plan(cells))
-    run = trial.folder.run.model_copy(update={"purpose": purpose})
-    trial.folder = RunFolder(trial.folder.path, run)
     launcher = ScriptedLauncher(answering(RIGHT))
     assert trial.run(launcher).exit_code == 0
     assert len(launcher.exported) == 1
@@ -484,29 +431,6 @@ def test_graphs_are_exported_once_and_reach_whoever_executes_them(
     graphs = tmp_path / "results/graphs"
     assert {folder for job, folder in told if not job.startswith("cpu-scripted")} == {graphs}
     assert {folder for job, folder in told if job.startswith("cpu-scripted")} == {None}
-
-
-def test_whoever_executes_graphs_holds_the_device_that_exports_them(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_plan([fake_cell(backend="cuda", runtime="onnxruntime")]))
-    run = trial.folder.run.model_copy(update={"purpose": "time"})
-    trial.folder = RunFolder(trial.folder.path, run)
-    launcher = ScriptedLauncher(measures_all)
-    trial.run(launcher)
-    assert launcher.cleaned == [frozenset({"cpu", "nvidia"})]
-
-
-@pytest.mark.usefixtures("database")
-@pytest.mark.slow
-def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
-    three_jobs.run(ScriptedLauncher(measures_all))
-    first = three_jobs.folder.cells[0]
-    forgotten = three_jobs.folder.records / first.job_id / f"{first.id}.parquet"
-    forgotten.unlink()
-    launcher = ScriptedLauncher(measures_all)
-    outcome = three_jobs.run(launcher)
-    assert [job.cells for job in launcher.launched] == [(first,)]
-    assert outcome.merged == MergeReport(replaced=1, unchanged=2)
-    assert three_jobs.verdicts()[first.id] == "ok"
 
 
 def test_leftovers_are_cleaned_while_the_devices_are_held(trial: Trial) -> None:
@@ -533,7 +457,7 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
         other.enter_context(hold_devices(frozenset({"fake"}), "run other", lambda *_: None))
 
         class Patient(KeptObserver):
-            def note(self, text: str) -> None:
+            def note(self, text: str, reason: Reason | None = None) -> None:
                 super().note(text)
                 other.close()
 
@@ -586,32 +510,31 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("troubles", "failures", "exit_code"),
+    ("troubles", "failures", "missing", "exit_code"),
     [
-        ((), 0, 0),
-        ((), 2, 1),
-        ((Unavailable("no device"),), 0, 0),
-        ((Unavailable("no device"),), 1, 1),
-        ((ImageError("no image"),), 1, 5),
-        ((EngineUnavailable("no engine"),), 1, 4),
-        ((Unavailable("no device"), ImageError("no image"), EngineUnavailable("gone")), 0, 5),
+        ((), 0, (), 0),
+        ((), 2, (), 1),
+        ((Unavailable("no device"),), 0, (), 0),
+        ((Unavailable("no device"),), 1, (), 1),
+        ((ImageError("no image"),), 1, (), 5),
+        ((GONE,), 1, (), 4),
+        ((Unavailable("no device"), ImageError("no image"), GONE), 0, (), 5),
+        ((), 0, LACKING, 6),
+        ((), 2, LACKING, 6),
+        ((ImageError("no image"),), 0, LACKING, 5),
+        ((GONE,), 2, LACKING, 4),
     ],
 )
-def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
-    assert RunOutcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
-
-
-@pytest.mark.parametrize(
-    ("troubles", "failures", "exit_code"),
-    [((), 0, 6), ((), 2, 6), ((ImageError("no image"),), 0, 5), ((GONE,), 2, 4)],
-)
 def test_missing_records_are_told_behind_the_engine_and_before_failures(
-    troubles: tuple[BenchError, ...], failures: int, exit_code: int
+    troubles: tuple[BenchError, ...],
+    failures: int,
+    missing: tuple[MissingVerdicts, ...],
+    exit_code: int,
 ) -> None:
-    lacking = MergeReport(missing=(MissingVerdicts("run-1", 3, ("a",)),))
-    outcome = RunOutcome(lacking, troubles, failures, measured=1)
+    outcome = RunOutcome(MergeReport(missing=missing), troubles, failures, measured=1)
     assert outcome.exit_code == exit_code
-    with nullcontext() if troubles else pytest.raises(StoreError, match="1 of 3"):
+    is_told = exit_code == StoreError.exit_code
+    with pytest.raises(StoreError, match="1 of 3") if is_told else nullcontext():
         outcome.require_complete()
 
 
@@ -624,23 +547,13 @@ def test_missing_records_are_told_behind_the_engine_and_before_failures(
         ("verify", {"correct": None, "proof": "proven"}, 1),
         ("verify", {"status": "unsupported"}, 3),
         ("measure", {"correct": True, "proof": "contradicted"}, 0),
+        ("verify", {"backend": "fake", "correct": None, "proof": "none"}, 0),
     ],
 )
 def test_verifying_passes_only_what_is_right_on_the_claimed_device(
     tmp_path: Path, purpose: Purpose, columns: dict[str, Any], exit_code: int
 ) -> None:
-    cell = fake_cell(backend="cpu", runtime="torch")
-    assert answered(tmp_path, cell, purpose, columns).exit_code == exit_code
-
-
-def test_the_fake_backend_verifies_nothing_and_passes(tmp_path: Path) -> None:
-    columns = {"correct": None, "proof": "none"}
-    assert answered(tmp_path, fake_cell(), "verify", columns).exit_code == 0
-
-
-def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> RunOutcome:
-    """How a run of one cell ends whose record holds these columns."""
-    trial = Trial(folder, a_plan([cell]))
-    run = trial.folder.run.model_copy(update={"purpose": purpose})
-    trial.folder = RunFolder(trial.folder.path, run)
-    return trial.run(ScriptedLauncher(answering(columns)))
+    is_fake = "backend" in columns
+    cell = fake_cell() if is_fake else fake_cell(backend="cpu", runtime="torch")
+    trial = Trial(tmp_path, a_plan([cell]), purpose)
+    assert trial.run(ScriptedLauncher(answering(columns))).exit_code == exit_code

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.commands.measure.run import failed_traces, saved_traces
 from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import new_run_id, read_run_file
-from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store.records.validate import read_record
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, StoreError, UsageError
@@ -25,7 +25,7 @@ SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version
 
 
 def give(folder: RunFolder, cell: Cell, status: Status) -> Path:
-    record = record_for(folder.job([cell], SOMEWHERE), cell, status=status)
+    record = record_for(folder.run.job([cell], SOMEWHERE), cell, status=status)
     folder.save(record)
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 
@@ -112,25 +112,14 @@ def test_a_folder_that_cannot_be_made_or_is_taken_is_told(folder: RunFolder) -> 
 
 
 def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) -> None:
-    job = folder.job(folder.cells, SOMEWHERE)
-    first, second = folder.write_job(job), folder.write_job(job)
+    job = folder.run.job(folder.cells, SOMEWHERE)
+    first, second = folder.job_files.write(job), folder.job_files.write(job)
     folder.write_log(second, "last words: ü")
     assert [first.name, second.name] == [f"{job.id}.1.json", f"{job.id}.2.json"]
     logs = {path.name: path.read_text() for path in (folder.path / "logs").iterdir()}
     assert logs == {f"{job.id}.2.log": "last words: ü"}
     give(folder, folder.cells[0], "ok")
     assert list(folder.path.rglob(".*")) == []
-
-
-def test_verdicts_are_those_on_disk(folder: RunFolder) -> None:
-    first, second, third = folder.cells
-    give(folder, first, "ok")
-    give(folder, third, "timeout")
-    assert folder.due(folder.cells, 1) == [second]
-    assert folder.verdicts() == {first.id: "ok", third.id: "timeout"}
-    record = folder.record_of(first)
-    assert record is not None
-    assert record.image == "an-image"
 
 
 def test_a_damaged_record_counts_as_missing_and_is_kept_aside(folder: RunFolder) -> None:
@@ -147,9 +136,9 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
     sound, broken = (give(folder, cell, "ok") for cell in folder.cells[:2])
     kept = sound.read_bytes()
     broken.write_bytes(b"PAR1")
-    done = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
-    (aside,) = done.moved.values()
-    assert done.lost == [broken]
+    moved, lost = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
+    (aside,) = moved.values()
+    assert lost == [broken]
     assert aside.read_bytes() == b"PAR1"
     record = read_record(broken)
     assert (record.status, words_of(record.ending)) == (
@@ -209,11 +198,11 @@ def test_the_reason_of_a_missing_trace_is_one_line(
 
 @pytest.mark.parametrize("gone", ["jobs", "logs", "records"])
 def test_what_cannot_be_written_is_told(folder: RunFolder, gone: str) -> None:
-    job = folder.job(folder.cells, SOMEWHERE)
+    job = folder.run.job(folder.cells, SOMEWHERE)
     job_file = folder.path / "jobs" / "a.1.json"
     shutil.rmtree(folder.path / gone)
     actions: dict[str, Callable[[], object]] = {
-        "jobs": lambda: folder.write_job(job),
+        "jobs": lambda: folder.job_files.write(job),
         "logs": lambda: folder.write_log(job_file, "log"),
         "records": lambda: folder.out(job.id),
     }

@@ -15,11 +15,15 @@ from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.interleaved.execution import BothOutcomes, InterleavedExecution
-from orchestrator.running.interleaved.folders import BaselineVersion, BothFolders, create_both
+from orchestrator.running.interleaved import (
+    BaselineVersion,
+    BothFolders,
+    BothOutcomes,
+    InterleavedExecution,
+    create_both,
+)
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunSource
-from orchestrator.store.merge.report import MergeReport
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.job import Job
@@ -31,6 +35,8 @@ from tests.support.jobs import fake_cell
 from tests.support.records import a_round, record_for
 from tests.support.runs import SEED, a_plan
 from tests.support.words import doubt_words, words_of
+
+pytestmark = pytest.mark.usefixtures("unmerged")
 
 IMAGES = (Pinned("fake", "accelmatrix-cpu:1", f"sha256:{'1' * 64}"),)
 KNOWN = {"recorded_at", "job", "model_spec", "status"}
@@ -117,18 +123,6 @@ class Turns:
     def ends(self) -> list[tuple[str, int | None]]:
         """Status and rounds of each of them."""
         return [(record.status, record.rounds) for record in self.records]
-
-
-def count_verdicts(folder: RunFolder, database: Path, then: object = None) -> MergeReport:
-    """The report of a merge that is not made."""
-    return MergeReport(inserted=len(folder.verdicts()))
-
-
-@pytest.fixture(autouse=True)
-def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merges are of no interest here, and take a while."""
-    for module in ("execution", "interleaved.folders"):
-        monkeypatch.setattr(f"orchestrator.running.{module}.merge_run", count_verdicts)
 
 
 def measure(

@@ -10,7 +10,6 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.records.compact import compact, compact_files
-from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
@@ -31,7 +30,7 @@ def folder(tmp_path: Path) -> RunFolder:
     """A finished run of three cells."""
     folder = a_run_folder(tmp_path)
     for cell, status in zip(folder.cells, STATUSES, strict=True):
-        folder.save(record_for(folder.job([cell], SOMEWHERE), cell, status=status))
+        folder.save(record_for(folder.run.job([cell], SOMEWHERE), cell, status=status))
     return folder
 
 
@@ -68,16 +67,6 @@ def test_forgetting_unpacks_and_drops_these_alone(compacted: RunFolder) -> None:
     assert loose(compacted) == sorted(compacted.cells[at].id for at in (0, 2))
 
 
-def test_unpacked_files_are_as_they_were(folder: RunFolder) -> None:
-    before = {path: pq.read_table(path) for path in folder.records.rglob("*.parquet")}
-    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
-    folder.forget_retried()
-    del before[file_of(folder, folder.cells[1])]
-    for path, table in before.items():
-        assert pq.read_table(path).equals(table, check_metadata=True)
-        assert read_record(path).cell_id == path.stem
-
-
 def test_a_database_is_made_anew_from_it(compacted: RunFolder, tmp_path: Path) -> None:
     report = merge_run(compacted, tmp_path / "benchmarks.duckdb")
     assert report == MergeReport(inserted=3)
@@ -93,7 +82,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
 ) -> None:
     (path,) = compact_files(compacted.records)
     path.write_bytes(content)
-    ((moved, aside),) = compacted.set_aside([path]).moved.items()
+    ((moved, aside),) = compacted.set_aside([path])[0].items()
     assert moved == path
     assert aside.name == f"{path.name}.damaged"
     assert aside.read_bytes() == content
@@ -101,7 +90,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
     assert {record.status for record in records.values()} == {"lost"}
     assert {record.recorded_at for record in records.values()} == {compacted.run.started_at}
     assert aside.name in str(words_of(records[compacted.cells[0].id].ending))
-    assert compacted.set_aside([path]).moved == {}
+    assert compacted.set_aside([path]) == ({}, [])
 
 
 @pytest.mark.slow
@@ -162,7 +151,9 @@ def test_a_round_misses_the_cells_it_has_not_visited(in_rounds: RunFolder) -> No
     assert in_rounds.due(in_rounds.cells, 2) == [second, third]
     assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells
     assert in_rounds.verdicts() == {}
-    in_rounds.save(record_for(in_rounds.job([first], in_rounds.nowhere), first, status="failed"))
+    in_rounds.save(
+        record_for(in_rounds.run.job([first], in_rounds.nowhere), first, status="failed")
+    )
     for number in range(1, ROUNDS + 1):
         assert first not in in_rounds.due(in_rounds.cells, number)
 

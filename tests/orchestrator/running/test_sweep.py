@@ -11,12 +11,12 @@ import pytest
 
 from orchestrator.commands.database.maintain import maintain_results
 from orchestrator.commands.database.retention import RetentionPolicy
+from orchestrator.commands.measure.run import failed_traces
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import MOST_REFUSED, sweep_jobs
-from orchestrator.running.traces import failed_traces
 from orchestrator.store.store import Store
 from runner.contract.job import Job
 from runner.contract.record.files import save_record
@@ -202,7 +202,7 @@ def test_what_has_no_known_name_is_set_aside_and_named_once(
 
 def test_modes_that_let_others_act_or_change_are_stripped(folder: RunFolder) -> None:
     cell = folder.cells[0]
-    folder.save(record_for(folder.job([cell], SOMEWHERE), cell))
+    folder.save(record_for(folder.run.job([cell], SOMEWHERE), cell))
     stray = folder.out(cell.job_id) / "sh"
     stray.write_text("")
     for path in (folder.file_of(cell), stray):
@@ -221,7 +221,7 @@ def test_modes_that_let_others_act_or_change_are_stripped(folder: RunFolder) -> 
 def test_a_flood_of_files_is_set_aside_as_a_whole(folder: RunFolder) -> None:
     first, second = folder.cells
     for cell in (first, second):
-        folder.save(record_for(folder.job([cell], SOMEWHERE), cell))
+        folder.save(record_for(folder.run.job([cell], SOMEWHERE), cell))
     out = folder.out(first.job_id)
     for number in range(MOST_REFUSED * 3):
         (out / f"{number}.parquet").touch()
@@ -278,7 +278,7 @@ def test_what_a_killed_run_left_does_not_end_its_resumption(
 def test_a_foreign_record_is_told_at_the_end_of_the_run(folder: RunFolder, host: Path) -> None:
     def foreign(path: Path, host: Path) -> None:
         cell = folder.cells[0]
-        claims = record_for(folder.job([cell], SOMEWHERE), cell, run_id="other")
+        claims = record_for(folder.run.job([cell], SOMEWHERE), cell, run_id="other")
         save_record(claims, path.parent)
 
     verdicts, _, exit_code = measured_with(folder, leaving(foreign, [f"{FIRST}.parquet"], host))

@@ -1,5 +1,6 @@
-"""Tables on a terminal and in a pipe: aligned, never too wide, no word broken."""
+"""Tables on a terminal and in a pipe: aligned, never too wide, no word broken; sparklines."""
 
+import io
 import sys
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.results.table import Field
 from orchestrator.screen.lines import print_line
-from orchestrator.screen.tables import print_lines
+from orchestrator.screen.tables import has_blocks, print_lines, sparkline
 from tests.orchestrator.conftest import Screen
 from tests.support.terminal import WIDTHS, a_terminal, require_unbroken, shown
 
@@ -163,3 +164,28 @@ def test_no_table_is_wider_than_the_terminal_or_breaks_a_word(
 def test_every_row_can_be_split_again(screen: Screen, rows: list[tuple[str, int]]) -> None:
     print_lines(("name", "number"), rows)
     assert [line.split() for line in screen.printed()[1:]] == [[a, f"{b:,}"] for a, b in rows]
+
+
+@pytest.mark.parametrize(
+    ("values", "blocks", "plain"),
+    [
+        ([], "", ""),
+        ([5.0], "▄", "~"),
+        ([1, 1, 1], "▄▄▄", "~~~"),
+        ([1, 2, 3, 4, 5, 6, 7, 8], "▁▂▃▄▅▆▇█", "_.-~=+*#"),
+        ([8, 1], "█▁", "#_"),
+        ([1, 1, 8, 8], "▁▁██", "__##"),
+    ],
+)
+def test_each_value_is_a_level(values: list[float], blocks: str, plain: str) -> None:
+    assert sparkline(values, blocks=True) == blocks
+    assert sparkline(values, blocks=False) == plain
+
+
+def test_many_values_are_means_of_neighbours() -> None:
+    assert sparkline([0, 2, 0, 2, 7, 9, 7, 9], blocks=False, width=2) == "_#"
+    assert len(sparkline(range(1_000), blocks=True)) == 24
+
+
+def test_pipes_get_plain_letters() -> None:
+    assert not has_blocks(io.StringIO())

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.server.page_graph import PageGraph, PageInput
+from orchestrator.server.content import PageGraph, PageInput
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, perceptron, save_graph
 
 
 @pytest.fixture(scope="session")
 def page_graph(tmp_path_factory: pytest.TempPathFactory) -> PageGraph:
-    """A perceptron that all three backends take."""
     graphs = tmp_path_factory.mktemp("graphs")
     graph = save_graph(graphs, {"forward": layer()})
     (spec,) = perceptron().inputs

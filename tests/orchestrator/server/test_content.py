@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.server.content import page_content
-from orchestrator.server.page_graph import PageGraph
+from orchestrator.server.content import PageGraph, page_content
 from runner.contract.errors import UsageError
 from tests.support.onnx_graphs import KEY, WIDTH
 

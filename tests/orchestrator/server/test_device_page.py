@@ -12,10 +12,9 @@ import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.outcome import read_file
-from orchestrator.server.content import page_content
-from orchestrator.server.page_graph import PageGraph
+from orchestrator.server.content import PageGraph, page_content
 from orchestrator.server.web_server import serving
-from runner.contract.web.pages import RUNTIME_FOLDER, WEB_FOLDER
+from runner.contract.web import RUNTIME_FOLDER, WEB_FOLDER
 from tests.support.needs import lacking
 from tests.support.onnx_graphs import KEY
 from tests.support.siblings import siblings

@@ -54,7 +54,6 @@ def ask(url: str, path: str, method: str = "GET") -> tuple[int, bytes, http.clie
         ("/the token/../the token/secret", 404, None),
         ("/the token/graphs/../secret", 404, None),
         ("/the token/graphs/..%2fsecret", 404, None),
-        ("/the token/graphs/", 404, None),
         ("/the token/graphs/1", 404, None),
     ],
 )
@@ -131,7 +130,6 @@ def test_an_open_connection_without_a_handshake_stops_nobody() -> None:
     ("host", "message"),
     [
         ("0.0.0.0", "0.0.0.0 is not an address that a browser can open"),
-        ("::", ":: is not an address that a browser can open"),
         ("phone/../x", "'phone/../x' is no address or name"),
         ("a,DNS:b", "'a,DNS:b' is no address or name"),
         ("192.0.2.77", "--host 192.0.2.77 --port 0: Cannot assign requested address"),
@@ -153,17 +151,11 @@ def test_a_port_that_is_taken_is_named() -> None:
             pass
 
 
-@pytest.mark.parametrize(
-    ("openssl", "message"), [(None, "needs openssl, which is not installed here")]
-)
-def test_without_a_certificate_the_way_on_loopback_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, openssl: str | None, message: str
+def test_without_openssl_the_way_on_loopback_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if openssl:
-        program = tmp_path / "openssl"
-        program.write_text(f"#!/bin/sh\n{openssl}\n")
-        program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    message = "needs openssl, which is not installed here"
     with pytest.raises(UsageError, match=message) as refusal, serving(CONTENT, "192.0.2.77"):
         pass
     assert "--host 127.0.0.1" in str(refusal.value.hint)

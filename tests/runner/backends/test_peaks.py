@@ -14,8 +14,7 @@ import torch
 from runner.backends.base import Session
 from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.peaks import onnx_peaks
-from runner.backends.openvino.compile import Compiler, operator_types
-from runner.backends.openvino.device import find_openvino_device
+from runner.backends.openvino.device import Compiler, find_openvino_device, operator_types
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.peaks import PeakKernels, random_matrix
 from runner.backends.torch.backend import open_session
@@ -47,7 +46,8 @@ def test_openvino_compiles_a_quantised_product_to_one_of_whole_numbers() -> None
     compiler.compile = compile_  # type: ignore[method-assign]
     kernels = openvino_peaks(compiler, "CPU", "int8")
     assert kernels.product
-    matrix, product = (tensor.data for tensor in _values(kernels.product(SIZE)))
+    multiply: Callable[[], Any] = kernels.product(SIZE)
+    matrix, product = (tensor.data for tensor in multiply())
     assert [type_ for kind, type_ in seen if kind == "FullyConnected"] == ["u8"]
     weights = random_matrix(SIZE, np.int8).astype(np.float32) / 16
     assert relative_difference(product, matrix @ weights) < 0.02
@@ -89,8 +89,3 @@ def test_every_runtime_has_a_peak_in_int8(kernels_of: Callable[[], PeakKernels |
     columns = peak_columns(session, Room(None, memory_bytes=1), monotonic)
     assert 0 < columns["peak_flops_per_s"] < inf
     assert columns["peak_method"].endswith("rows")
-
-
-def _values(kernel: Any) -> list[Any]:
-    values: list[Any] = kernel()
-    return values

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import RecordError, RecordNotSaved
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from runner.contract.rounds import read_rounds, round_path, save_round
 from tests.support.jobs import fake_cell
 from tests.support.records import a_round

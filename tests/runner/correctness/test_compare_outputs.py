@@ -7,22 +7,23 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
-from runner.correctness.compare_outputs import allowed_differences, compare_outputs
-from runner.correctness.differences import (
-    Difference,
-    relative_difference,
-    sums_of,
-    worst_difference,
-)
-from runner.correctness.tolerance import (
+from runner.correctness.compare_outputs import (
     FLOORS,
     HONEST,
     HTP,
     MARGIN,
     MEASURED_MARGIN,
     METHODS,
+    allowed_differences,
+    compare_outputs,
     method_of,
     tolerance_of,
+)
+from runner.correctness.differences import (
+    Difference,
+    relative_difference,
+    sums_of,
+    worst_difference,
 )
 from tests.support.jobs import fake_cell
 from tests.support.words import reason_words

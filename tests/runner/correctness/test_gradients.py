@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from runner.backends.base import Rehearsal
-from runner.backends.torch.sketch import SIZE, sketch
+from runner.backends.torch.training import SIZE, sketch
 from runner.correctness.differences import AnyArray
 from runner.correctness.gradients import compare_step, honest_step, step_arrays
 from tests.support.jobs import fake_cell

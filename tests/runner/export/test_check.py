@@ -1,4 +1,4 @@
-"""The check of files and of a decode loop against torch, on graphs of a few nodes."""
+"""The check of files and of a decode loop against torch, and the samples that it takes."""
 
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,23 @@ from onnx import TensorProto, helper
 
 from runner.backends.base import FloatArray
 from runner.contract.graph import Part
-from runner.correctness.tolerance import FLOORS
+from runner.contract.models import ModelSpec, find
+from runner.correctness.compare_outputs import FLOORS
 from runner.export.check import (
+    _STEPS,
+    Continuation,
     Evaluate,
+    Sample,
     WrongExport,
     evaluator,
     generation_difference,
     input_names,
     largest_difference,
     parts_evaluator,
+    samples,
 )
-from runner.export.samples import Continuation, Sample
 from tests.support.onnx_graphs import WIDTH, layer, model_of
-from tests.support.tiny_models import tiny_decoder
+from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 from tests.support.words import raises_words
 
 VOCABULARY = 12
@@ -64,7 +68,6 @@ def part(places: str, cache: tuple[str, str] | None, choice: str = "ArgMax") -> 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[Part, Path]:
-    """Both parts of a decoder that counts."""
     models: dict[Part, onnx.ModelProto] = {
         "prefill": part("logits_to_keep", None),
         "decode": part("first", (f"input.{KEYS}", f"output.{KEYS}")),
@@ -138,3 +141,28 @@ def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         result["logits"], evaluator(language)(evaluator(vision)({"x": X}))["logits"]
     )
+
+
+GENERATING = {
+    "decoder": tiny_decoder(),
+    "encoder-decoder": tiny_encoder_decoder(),
+    "audio": find("whisper-micro"),
+    "vision-language": find("qwen3-vl-micro"),
+    "cropped images": find("llava-next-micro"),
+}
+
+
+def sample_of(model: ModelSpec, **changes: object) -> Sample:
+    job = generating_job(model, **changes)
+    (sample,) = samples(job, job.cells)
+    return sample
+
+
+@pytest.mark.representatives(1)
+@pytest.mark.parametrize("name", GENERATING)
+def test_the_logits_are_those_that_led_to_the_tokens(name: str) -> None:
+    generated = sample_of(GENERATING[name]).generated
+    assert generated is not None
+    assert generated.tokens.shape == (2, _STEPS)
+    assert generated.logits.shape[:2] == (2, _STEPS)
+    assert (generated.logits.argmax(axis=-1) == generated.tokens).all()

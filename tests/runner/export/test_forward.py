@@ -15,16 +15,17 @@ from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Precision
 from runner.contract.graph import Graph, GraphPart, Part, dynamic_format, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.correctness.compare_outputs import compare_outputs
+from runner.correctness.compare_outputs import compare_outputs, method_of, tolerance_of
 from runner.correctness.reference import fixed_cell
-from runner.correctness.tolerance import method_of, tolerance_of
-from runner.export.check import evaluator, largest_difference
-from runner.export.export_once import Files, GraphExport
+from runner.export.check import evaluator, largest_difference, samples
 from runner.export.forward import EXPORT
-from runner.export.graphs import export_graphs
-from runner.export.samples import samples
-from runner.export.strategies import Strategy, whole_or_split_strategies, whole_strategies
-from runner.export.torch_exporters import ExportSubject
+from runner.export.graphs import Files, GraphExport, export_graphs
+from runner.export.torch_exporters import (
+    ExportSubject,
+    Strategy,
+    whole_or_split_strategies,
+    whole_strategies,
+)
 from tests.support.exports import graph_cell, tiny_vision
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
@@ -43,14 +44,12 @@ def export(job: Job, folder: Path, how: GraphExport = EXPORT) -> None:
 
 
 def exported(model: ModelSpec, folder: Path, shape: str, **changes: object) -> Graph:
-    """The graph of that shape, after an export for one cell of the size of verification."""
     cell = fixed_cell(a_job([torch_cell(model, runtime="onnxruntime", **changes)], model))
     export(a_job([cell], model), folder)
     return read_graph(folder / shape)
 
 
 def one_layer(model: ModelSpec) -> ModelSpec:
-    """T5 whose encoder and decoder have one layer each."""
     return model.model_copy(update={"config": {**model.config, "num_layers": 1}})
 
 
@@ -95,7 +94,6 @@ def test_other_numbers_are_as_exact_as_they_can_be(
     assert ROUNDING < graph.difference_relative < most
 
 
-@pytest.mark.slow
 def test_ranges_that_calibration_finds_hold_the_mask_of_padding(tmp_path: Path) -> None:
     changes = {"backend": "qnn", "precision": "int8"}
     graph = exported(find("bert-micro"), tmp_path, "b2-s32", **changes)
@@ -130,7 +128,6 @@ def not_whole(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files
 
 
 def job_of(model: ModelSpec, **changes: Any) -> Job:
-    """One cell of the size of verification; the graph has the model's name."""
     cell = torch_cell(model, **{"runtime": "onnxruntime", **changes})
     fixed = fixed_cell(a_job([cell], model)).model_copy(update={"new_tokens": None})
     return a_job([fixed], model).model_copy(update={"graph": model.name, "purpose": "verify"})

@@ -1,16 +1,25 @@
 """One graph for all shapes, or else one for each, or else the reason."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from runner.contract.cell import Cell
-from runner.contract.graph import Graph, read_graph
+from runner.contract.errors import Unsupported
+from runner.contract.graph import Graph, fixed_shape, read_graph
 from runner.contract.job import Job
+from runner.contract.models import catalogue, find
 from runner.contract.reasons import parse_reason
+from runner.correctness.reference import fixed_cell
+from runner.export.graphs import cell_of_other_sizes, is_intact, job_shapes, publish_graph
+from runner.inputs import synthesise
+from tests.conftest import ROOT
 from tests.support.exports import Scripted, graph_cell, names, tiny_vision
-from tests.support.jobs import a_job
+from tests.support.jobs import a_job, fake_cell
+from tests.support.onnx_graphs import KEY, layer, save_graph
 from tests.support.words import words_of
 
 STATIC, EAGER = "static shape", "static shape, eager attention"
@@ -92,3 +101,67 @@ def test_an_interrupted_export_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         Interrupted().run(job(), tmp_path)
     assert list(names(tmp_path)) == []
+
+
+MICRO = [name for name in catalogue() if name.endswith("-micro")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shapes"),
+    [([(1, 16), (8, 64)], ["b2-s32", "b1-s16", "b8-s64"]), ([(2, 32), (2, 32)], ["b2-s32"])],
+)
+def test_each_shape_is_made_once_and_that_of_verification_first(
+    sizes: list[tuple[int, int]], shapes: list[str]
+) -> None:
+    cells = [fake_cell(batch, sequence_length=length) for batch, length in sizes]
+    assert list(job_shapes(a_job(cells, find("bert-tiny")))) == shapes
+
+
+@pytest.mark.parametrize("name", MICRO)
+def test_every_model_takes_what_it_is_checked_with(name: str) -> None:
+    model = find(name)
+    length = 16 if model.takes_sequence else None
+    cell = fixed_cell(a_job([fake_cell(sequence_length=length)], model))
+    other = cell_of_other_sizes(model, cell)
+    assert fixed_shape(other) != fixed_shape(cell)
+    assert synthesise(model, other, 0).keys() == synthesise(model, cell, 0).keys()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from runner.export.graphs import publish_graph
+
+def make(folder):
+    (folder / "forward.onnx").write_bytes(b"half a graph")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+publish_graph(Path(sys.argv[1]), "dynamic", make)
+"""
+
+
+def made(folder: Path, scratch: Path) -> Graph:
+    graph = save_graph(scratch, {"forward": layer()})
+    (folder / "forward.onnx").write_bytes((scratch / KEY / "dynamic/forward.onnx").read_bytes())
+    return graph
+
+
+@pytest.mark.slow
+def test_a_killed_export_leaves_nothing_that_could_be_used(tmp_path: Path) -> None:
+    script = [sys.executable, "-c", KILLED, str(tmp_path / "graphs")]
+    assert subprocess.run(script, cwd=ROOT, check=False).returncode == -9
+    assert list(names(tmp_path / "graphs")) == [".dynamic.unfinished"]
+    with pytest.raises(Unsupported):
+        read_graph(tmp_path / "graphs" / "dynamic")
+    publish_graph(tmp_path / "graphs", "dynamic", lambda folder: made(folder, tmp_path))
+    assert list(names(tmp_path / "graphs")) == ["dynamic"]
+
+
+def test_damage_shows(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    folder = tmp_path / KEY / "dynamic"
+    path = folder / "forward.onnx"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert not is_intact(folder)
+    path.unlink()
+    assert not is_intact(folder)

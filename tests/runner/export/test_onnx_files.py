@@ -62,7 +62,6 @@ SQUARE = 4 * WIDTH * WIDTH
 
 
 def of_weights(weights: Weights, name: str = "w") -> onnx_ir.Model:
-    """The layer with these weights under that name."""
     model = onnx_ir.from_proto(layer(rows=1))
     value = model.graph.initializers.pop("w")
     value.name = name
@@ -72,7 +71,6 @@ def of_weights(weights: Weights, name: str = "w") -> onnx_ir.Model:
 
 
 def answer(path: Path) -> Weights:
-    """The layer's output for ones."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (result,) = session.run(None, {"x": np.ones((1, WIDTH), dtype=np.float32)})
     outcome: Weights = result

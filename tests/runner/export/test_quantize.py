@@ -1,4 +1,4 @@
-"""Quantised files: by calibration for the HTP, dynamically for the CPU."""
+"""Quantised files: by calibration for the HTP, dynamically for the CPU, with masks in range."""
 
 from pathlib import Path
 
@@ -9,12 +9,17 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.htp import QNN, qnn_device
 from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
 from runner.contract.errors import Unsupported
 from runner.correctness.differences import relative_difference
 from runner.export.check import evaluator
-from runner.export.quantize import integer_products, quantize_by_calibration, quantize_dynamically
+from runner.export.quantize import (
+    bound_masks,
+    integer_products,
+    quantize_by_calibration,
+    quantize_dynamically,
+)
 from tests.support.onnx_graphs import FLOAT, layer, model_of, square
 from tests.support.onnx_graphs import WIDTH as GRAPH_WIDTH
 from tests.support.words import raises_words
@@ -128,7 +133,6 @@ def in_a_branch() -> onnx.ModelProto:
 
 
 def mixed() -> onnx.ModelProto:
-    """The layer, and a product of two activations behind it."""
     model = layer(rows=GRAPH_WIDTH, result="hidden")
     model.graph.node.append(helper.make_node("MatMul", ["hidden", "hidden"], ["logits"]))
     model.graph.output[0].name = "logits"
@@ -166,3 +170,48 @@ def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
     onnx.save_model(layer(), target)
     with raises_words(Unsupported, match="of its 1 products"):
         integer_products(source, target, ["MatMul"])
+
+
+LEAST = float(np.finfo(np.float32).min)
+SCORES = np.array([[3.0, -2.0, 7.0]], dtype=np.float32)
+
+
+def masked(folder: Path, *, node: bool) -> Path:
+    """A softmax over scores of which the last is masked, by a constant node or an initializer."""
+    mask = helper.make_tensor("mask", FLOAT, (1, 3), [0.0, 0.0, LEAST])
+    constant = [helper.make_node("Constant", [], ["mask"], value=mask)] if node else []
+    graph = helper.make_graph(
+        [
+            *constant,
+            helper.make_node("Add", ["scores", "mask"], ["sum"]),
+            helper.make_node("Softmax", ["sum"], ["shares"]),
+        ],
+        "masked",
+        [helper.make_tensor_value_info("scores", FLOAT, (1, 3))],
+        [helper.make_tensor_value_info("shares", FLOAT, (1, 3))],
+        [] if node else [mask],
+    )
+    onnx.save_model(model_of(graph), folder / "masked.onnx")
+    return folder / "masked.onnx"
+
+
+def mask_of(path: Path) -> list[float]:
+    graph = onnx.load_model(path).graph
+    constants = [node.attribute[0].t for node in graph.node if node.op_type == "Constant"]
+    values: list[float] = (
+        numpy_helper.to_array([*graph.initializer, *constants][0]).ravel().tolist()
+    )
+    return values
+
+
+@pytest.mark.parametrize("node", [False, True])
+def test_what_means_minus_infinity_becomes_moderate_and_masks_all_the_same(
+    tmp_path: Path, node: bool
+) -> None:
+    path = masked(tmp_path, node=node)
+    before = evaluator(path)({"scores": SCORES})["shares"]
+    assert mask_of(path)[2] == LEAST
+    bound_masks(path)
+    assert mask_of(path) == [0, 0, -100]
+    after = evaluator(path)({"scores": SCORES})["shares"]
+    np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-30)

@@ -115,10 +115,11 @@ def test_the_least_limit_of_job_and_container_bounds_a_copy(
     monkeypatch.setattr(FakeSession, "peak_kernels", lambda session: kernels)
     job = a_job(limits=Limits(memory_bytes=limit))
     container = container_mib and container_mib * MIB
-    environment = replace(read_environment(), container_memory_limit_bytes=container)
+    environment = read_environment().model_copy(update={"container_memory_limit_bytes": container})
     memory = roofs.instruments().memory
     loader = Loader(job, memory, environment, roofs.phases.append, roofs.clock)
-    peaks = loader.load().peaks
+    loader.load()
+    peaks = loader.peaks
     loader.close()
     assert (peaks["peak_bytes_per_s"] is not None) == copies
 

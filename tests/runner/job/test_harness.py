@@ -1,12 +1,14 @@
 """Jobs on the fake backend: a record for every cell, whatever happens to it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from orchestrator.store.records.validate import read_record
+from runner.backends.base import Region
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.job import Job
@@ -14,11 +16,13 @@ from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.reasons import parse_reason
 from runner.contract.record.record import Record
 from runner.contract.rounds import round_path
-from runner.inputs import LABELS
-from runner.job.harness import Harness
+from runner.inputs import LABELS, Inputs
+from runner.job.harness import LEAST_NS, LEAST_QUERIES, Harness, host_to_host_s, region_columns
+from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.replication import DEFAULT_SPREAD
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import FAST, a_job, a_spread, fake_cell, fake_model
+from tests.support.scene import Scene
 from tests.support.words import words_of
 
 
@@ -115,19 +119,10 @@ def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -
     assert {(record.status, record.phase) for record in records.values()} == {("failed", "load")}
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"mode": "training"}, "training needs labels, and scripted has none"),
-        ({"mode": "generation"}, "generation needs new_tokens"),
-    ],
-)
-def test_what_the_runner_cannot_do_is_unsupported(
-    tmp_path: Path, changes: dict[str, Any], reason: str
-) -> None:
-    record = run_one(a_job([fake_cell(**changes)]), tmp_path)
+def test_what_the_runner_cannot_do_is_unsupported(tmp_path: Path) -> None:
+    record = run_one(a_job([fake_cell(mode="training")]), tmp_path)
     assert record.status == "unsupported"
-    assert reason in (words_of(record.ending) or "")
+    assert "training needs labels, and scripted has none" in (words_of(record.ending) or "")
 
 
 def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
@@ -244,3 +239,52 @@ def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> No
     assert run_one(job, tmp_path).status == "ok"
     content = (tmp_path / f"{job.cells[0].id}.trace.failed").read_text()
     assert words_of(parse_reason(content)) == "RuntimeError: a scripted failure"
+
+
+CELL = a_job().cells[0]
+GENERATING = CELL.model_copy(update={"mode": "generation"})
+SERVED = CELL.model_copy(update={"scenario": "server"})
+
+
+class Accelerated(Scene):
+    """A session whose queries take four times as long with the copies."""
+
+    def __init__(self, region: Region, trip_ns: int = NANOSECONDS // 25) -> None:
+        super().__init__()
+        self.region = region
+        self.trips = 0
+        self.trip_ns = trip_ns
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Callable[[], None]:
+        del cell, inputs
+
+        def query() -> None:
+            self.trips += 1
+            self.clock.pass_by(self.trip_ns)
+
+        return query
+
+
+@pytest.mark.parametrize(
+    ("region", "cell", "expected"),
+    [
+        ("host", CELL, (0.01, 0.01)),
+        ("device", CELL, (0.01, 0.04)),
+        ("host_to_host", CELL, (None, 0.01)),
+        ("device", GENERATING, None),
+        ("host", SERVED, None),
+    ],
+)
+def test_rows_of_all_devices_have_a_time_of_the_same_region(
+    region: Region, cell: Cell, expected: tuple[float | None, float] | None
+) -> None:
+    scene = Accelerated(region)
+    measured = host_to_host_s(scene.session, a_job(), cell, scene.clock)
+    columns = region_columns(region, cell, 0.01, measured)
+    if expected is None:
+        assert (columns, scene.trips) == ({}, 0)
+    else:
+        assert columns["device_median_s"] == expected[0]
+        assert columns["host_to_host_median_s"] == pytest.approx(expected[1])
+        enough = 1 + max(LEAST_QUERIES, LEAST_NS * 25 // NANOSECONDS)
+        assert scene.trips == (enough if region == "device" else 0)

@@ -3,13 +3,17 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
+from orchestrator.screen.words.doubts import doubt_text
+from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, ProcessSpread
-from runner.contract.record.doubts import Doubt
-from runner.contract.rounds import Energy, MemoryUse
+from runner.contract.record.record import Columns
+from runner.contract.record.verdict import Doubt
+from runner.contract.rounds import Energy, MemoryUse, RoundResult
 from runner.job.replication import is_done
-from runner.job.summary import summarise_rounds
+from runner.job.summary import summarise_rounds, summarise_tokens
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from tests.support.jobs import a_job, a_spread, fake_cell
@@ -192,3 +196,53 @@ def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> No
     codes = [doubt.code for doubt in doubts]
     ordered = ["queue_grew", "other_load", "peak_unverified"]
     assert sorted(ordered, key=codes.index) == ordered
+
+
+CELL = fake_cell(2, mode="generation", new_tokens=4)
+JUDGED = ("time_to_first_token_median", "time_per_output_token_median")
+
+
+def columns_of(cell: Cell, *rounds: RoundResult) -> Columns:
+    return summarise_tokens(a_job([cell]), cell, rounds)[0]
+
+
+def test_columns_of_all_iterations_together() -> None:
+    parts = {"first_token": [100, 300], "output_token": [10, 20, 30, 10, 20, 10]}
+    columns = columns_of(CELL, a_round([160, 340], parts_ns=parts))
+    expected = {
+        "time_to_first_token_mean_s": 200e-9,
+        "time_to_first_token_median_s": 200e-9,
+        "time_to_first_token_p99_s": None,
+        "time_per_output_token_mean_s": 100e-9 / 6,
+        "time_per_output_token_stddev_s": pytest.approx(20e-9 / 3 / 2**0.5),
+        "inter_token_latency_mean_s": 100e-9 / 6,
+        "inter_token_latency_median_s": 15e-9,
+        "decode_throughput": 2 * 6 / 100e-9,
+        "token_throughput": 2 * 4 * 2 / 500e-9,
+    }
+    assert {name: columns[name] for name in expected} == pytest.approx(expected)
+
+
+def generated(level: float, seed: int = 0) -> RoundResult:
+    """Twenty generations of four tokens of a process that takes so many times as long."""
+    random = np.random.default_rng(seed)
+    first = (level * random.normal(1e6, 1e5, 20)).astype(int).tolist()
+    gaps = (level * random.normal(1e5, 1e3, (20, 3))).astype(int)
+    durations = [start + int(sum(row)) for start, row in zip(first, gaps, strict=True)]
+    parts = {"first_token": first, "output_token": gaps.ravel().tolist()}
+    return a_round(durations, parts_ns=parts)
+
+
+def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
+    job = a_job([CELL])
+    measure = job.measure.model_copy(update={"precision_target": 0.02})
+    columns, doubts = summarise_tokens(
+        job.model_copy(update={"measure": measure}), CELL, [generated(1)]
+    )
+    for prefix in JUDGED:
+        names = (f"{prefix}_{end}s" for end in ("low_", "", "high_"))
+        low, median, high = (columns[name] or 0 for name in names)
+        assert 0 < low < median < high
+    (doubt,) = doubts
+    assert doubt.grade in "BC"
+    assert doubt_text(doubt).startswith("the median time to the first token is known within")

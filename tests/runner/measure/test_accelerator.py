@@ -8,7 +8,7 @@ from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
 from runner.measure.accelerator import AcceleratorReader, device_build
 from runner.measure.vendors import amd, nvidia
-from runner.measure.vendors.violations import DeviceBuild, Violations
+from runner.measure.vendors.base import DeviceBuild, Violations
 from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
 from tests.support.words import raises_words
 

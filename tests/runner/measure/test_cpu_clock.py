@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from runner.contract.cell import Backend
+from runner.contract.host import is_pinned
 from runner.contract.rounds import CpuClock
-from runner.measure.cpu_clock import CLOCK_INTERVAL_S, CpuClockMeter, cpu_clock_meter
+from runner.measure.cpu_clock import CLOCK_INTERVAL_S, CpuClockMeter
 from tests.support.jobs import a_job, fake_cell
 from tests.support.machines import a_sys_folder, cores
 
@@ -110,7 +111,7 @@ def test_only_the_heat_is_read_of_cpus_that_a_job_is_not_pinned_to(
 ) -> None:
     folder = a_sys_folder(tmp_path, [cores(0, 1)], files={**CLOCKS, **HEAT})
     job = a_job([fake_cell(backend=backend, threads=threads)])
-    meter = cpu_clock_meter(job, [0], folder)
+    meter = CpuClockMeter([0], folder, pinned=is_pinned(job))
     clock = read(meter)
     meter.close()
     assert {clock.before_hz, clock.mean_hz, clock.low_hz, clock.after_hz} == {hz}

@@ -6,7 +6,7 @@ import pytest
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
 from runner.measure.energy import EnergyDevice, EnergyMeter, energy_meter
-from runner.measure.vendors.counter import Counter
+from runner.measure.vendors.base import Counter
 from tests.support.fakes import FakeClock
 
 SECOND = 1_000_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.job import PROFILES
-from runner.contract.record.doubts import Doubt, percent, with_doubt
+from runner.contract.record.verdict import Doubt, percent, with_doubt
 from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, doubts_of, grade_of
@@ -21,12 +21,13 @@ SILENT = Noise(
     kernel_spread_after=0.03,
     kernel_shift=-0.01,
 )
-HOST = replace(
-    read_environment(),
-    cpu_cores_logical=2,
-    cpu_governor="performance",
-    cpu_affinity=[0, 1],
-    container_cpu_limit=None,
+HOST = read_environment().model_copy(
+    update={
+        "cpu_cores_logical": 2,
+        "cpu_governor": "performance",
+        "cpu_affinity": [0, 1],
+        "container_cpu_limit": None,
+    }
 )
 CONDITIONS = Conditions(HOST, clock_resolution_s=1e-7, harness_overhead_s=1e-6)
 
@@ -138,7 +139,7 @@ def test_too_few_iterations(count: int, requested: int, grade: str, text: str) -
 
 
 def test_a_governor_that_saves_power() -> None:
-    saving = replace(CONDITIONS, environment=replace(HOST, cpu_governor="powersave"))
+    saving = replace(CONDITIONS, environment=HOST.model_copy(update={"cpu_governor": "powersave"}))
     remedy = "set it to performance (cpupower frequency-set -g performance)"
     assert only(doubts(conditions=saving)) == ("B", f"governor is powersave: {remedy}")
 
@@ -159,7 +160,7 @@ def test_firmware_that_is_told_to_be_fast_is_no_doubt(
     driver: str | None, preference: str | None, is_fine: bool
 ) -> None:
     steered = {"cpu_scaling_driver": driver, "cpu_energy_preference": preference}
-    host = replace(HOST, cpu_governor="powersave", **steered)
+    host = HOST.model_copy(update={"cpu_governor": "powersave", **steered})
     assert (doubts(conditions=replace(CONDITIONS, environment=host)) == []) is is_fine
 
 
@@ -209,7 +210,7 @@ def test_every_doubt_comes_with_its_remedy() -> None:
     spread = {"kernel_spread_before": 2.0, "kernel_spread_after": 2.0}
     noise = Noise.model_validate({**loud, **spread})
     wild = quiet_round(settled=False, load_average_1m=20.0, noise=noise)
-    poor = Conditions(replace(HOST, cpu_governor="powersave"), 1.0, 1.0)
+    poor = Conditions(HOST.model_copy(update={"cpu_governor": "powersave"}), 1.0, 1.0)
     summary = replace(measured(8, spread=2), effective_iterations=1.0, latency_precision=0.5)
     results = doubts(summary, wild, conditions=poor)
     assert len(results) == 14
@@ -218,7 +219,7 @@ def test_every_doubt_comes_with_its_remedy() -> None:
 
 
 def test_a_busy_core_of_a_large_machine_is_a_doubt_though_its_share_is_small() -> None:
-    large = replace(CONDITIONS, environment=replace(HOST, cpu_cores_logical=64))
+    large = replace(CONDITIONS, environment=HOST.model_copy(update={"cpu_cores_logical": 64}))
     noise = SILENT.model_copy(update={"other_load": 1 / 64})
     found = only(doubts(None, quiet_round(noise=noise), conditions=large))
     assert found == ("C", "other processes kept 1.0 of 64 cores busy: stop them")
@@ -253,14 +254,8 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
 def test_heat_that_held_the_processors_clock_down(
     events: int, held_s: float, grade: str | None
 ) -> None:
-    clock = CpuClock(
-        before_hz=None,
-        mean_hz=None,
-        low_hz=None,
-        after_hz=None,
-        throttle_events=events,
-        throttled_s=held_s,
-    )
+    unknown = dict.fromkeys(("before_hz", "mean_hz", "low_hz", "after_hz"))
+    clock = CpuClock(**unknown, throttle_events=events, throttled_s=held_s)
     found = doubts(None, quiet_round(cpu_clock=clock), quiet_round(cpu_clock=clock))
     assert [doubt.grade for doubt in found] == ([] if grade is None else [grade])
 

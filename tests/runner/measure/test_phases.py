@@ -1,4 +1,5 @@
 import gc
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import cycle, repeat
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from runner.contract.errors import TimedOut
 from runner.contract.job import Measure
-from runner.measure.clock import NANOSECONDS
+from runner.measure.clock import NANOSECONDS, Sampler
 from runner.measure.phases import (
     OVERHEAD_ITERATIONS,
     Quota,
@@ -215,3 +216,11 @@ def test_garbage_is_not_collected_while_timing() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_there_is_always_a_sample_and_no_thread_is_left() -> None:
+    before = threading.active_count()
+    with Sampler(lambda: 7, interval_s=3600) as sampler:
+        assert threading.active_count() == before + 1
+    assert sampler.samples == [7]
+    assert threading.active_count() == before

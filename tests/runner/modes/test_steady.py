@@ -9,8 +9,7 @@ import pytest
 from runner.contract.job import PROFILES
 from runner.contract.rounds import RoundResult
 from runner.measure.noise import NoiseMeter
-from runner.modes.inference import InferenceWorkload
-from runner.modes.steady import measure_steadily
+from runner.modes.base import InferenceWorkload, measure_steadily
 from tests.support.jobs import a_job
 from tests.support.scene import Scene
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.verify.verification import save_verification
+from orchestrator.commands.measure.verification import save_verification
 from tests.docs.pages import PAGES
 from tests.support.results import a_cell, a_verification
 from tools.docs.sections import SECTIONS, built_markdown, verified_markdown, with_sections

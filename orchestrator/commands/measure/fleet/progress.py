@@ -1,22 +1,24 @@
 """Progress of a run on many hosts: a row for each of them on a terminal, names in a log."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from orchestrator.commands.measure.progress import LiveObserver, PlainObserver, live_console
-from orchestrator.fleet.progress import FleetObserver, NamingObserver
-from orchestrator.running.observer import Observer, QuietObserver
+from orchestrator.commands.program.progress import LiveObserver, PlainObserver, live_console
+from orchestrator.fleet.orders import FleetObserver
+from orchestrator.running.observer import Observer, PassingObserver, QuietObserver
 from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.reasons import Reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
 
 _LETTERS = 30
 """Letters of a host's name that its row shows."""
@@ -56,7 +58,6 @@ class PlainFleetObserver(PlainObserver):
         self._hosts: set[str] = set()
 
     def on_host(self, host: str) -> Observer:
-        """Name the host in its lines."""
         self._hosts.add(host)
         self._forecast.hosts = len(self._hosts)
         return NamingObserver(self, host)
@@ -81,7 +82,6 @@ class LiveFleetObserver(LiveObserver):
         return self._rows[host]
 
     def order_ended(self, host: str, fault: str | None) -> None:
-        """Show that the host has no work, or that it lost some."""
         if row := self._rows.get(host):
             row.rest(fault)
 
@@ -91,7 +91,6 @@ class LiveFleetObserver(LiveObserver):
         self._draw_run()
 
     def visit(self, cell: Cell, job: Job) -> None:
-        """Count a round of a cell that was on some host."""
         self._forecast.visit(cell, job)
         self._draw_run()
 
@@ -99,52 +98,58 @@ class LiveFleetObserver(LiveObserver):
         self._progress.update(self._run, now=self._forecast.time_left)
 
 
-class _HostRow:
+class NamingObserver(PassingObserver):
+    """Passes on the progress on one host to an observer of all of them, with the host's name."""
+
+    def __init__(self, observer: Observer, host: str) -> None:
+        super().__init__(observer)
+        self._host = host
+
+    def note(self, text: str, reason: Reason | None = None) -> None:
+        super().note(f"{self._host}: {text}", reason)
+
+    def image_step(self, line: str) -> None:
+        super().image_step(f"{self._host}: {line}")
+
+    def job_started(self, job: Job) -> None:
+        super().job_started(job.model_copy(update={"id": f"{self._host}: {job.id}"}))
+
+
+class _HostRow(NamingObserver):
     """The row of one host: its job, how many of that job's cells it has done, its phase."""
 
     def __init__(
         self, fleet: LiveFleetObserver, host: str, progress: "Progress", task: "TaskID"
     ) -> None:
-        self._fleet, self._host = fleet, host
+        super().__init__(fleet, host)
+        self._fleet = fleet
         self._progress, self._task = progress, task
         self._job = ""
 
-    def note(self, text: str) -> None:
-        """Print the note with the host's name."""
-        self._fleet.note(f"{self._host}: {text}")
-
     def image_step(self, line: str) -> None:
-        """Show the step in the host's row."""
         self._show(escape_control_line(line))
 
     def rest(self, fault: str | None) -> None:
-        """Show that it has no work."""
         self._job = ""
         now = f"lost: {escape_control_line(fault)}" if fault else "idle"
         self._progress.update(self._task, total=0, completed=0, now=now)
 
-    def run_started(self, estimates_s: Mapping[str, float]) -> None:
-        """Drop the event: the run is the driver's."""
-
     def job_started(self, job: Job) -> None:
-        """Show the job."""
         self._fleet.begin()
         self._job = job.id
         self._progress.update(self._task, total=len(job.cells), completed=0, now=job.id)
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Show the current cell and its phase."""
         self._show(f"{self._job}: {cell.shape} {phase}" if cell else f"{self._job}: {phase}")
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """Count the round."""
         self._progress.update(self._task, advance=1)
         self._fleet.visit(cell, job)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Count the cell; a verdict other than ok gets a line of its own."""
         self._progress.update(self._task, advance=1)
-        self._fleet.cell_ended(cell, record)
+        super().cell_ended(cell, record)
 
     def _show(self, now: str) -> None:
         self._progress.update(self._task, now=now)

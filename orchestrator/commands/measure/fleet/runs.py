@@ -1,6 +1,6 @@
 """Run a matrix on the hosts of a fleet, finish such a run, verify models there, repeat a result."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,42 +8,36 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from orchestrator.backends.catalogue import real_backends
-from orchestrator.commands.fleet.hosts import ReachedFleet, open_fleet, own_journal, reach
-from orchestrator.commands.fleet.status import diagnose_fleet
-from orchestrator.commands.measure.fleet.plan import FleetPlan, PlacedRun, place_matrix, place_run
-from orchestrator.commands.measure.plan import run_source
-from orchestrator.commands.measure.replay.answer import (
-    ReplayRequest,
-    ReplayResult,
-    begin_replay,
-    consented_original,
-    replay_in,
+from orchestrator.commands.fleet.hosts import (
+    ReachedFleet,
+    diagnose_fleet,
+    open_fleet,
+    own_journal,
+    reach,
 )
+from orchestrator.commands.measure.fleet.plan import FleetPlan, place_matrix
+from orchestrator.commands.measure.plan import source_of
+from orchestrator.commands.measure.replay import Replay, replay_in
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import ResumeRequest, RunResult, report_end
-from orchestrator.commands.measure.verify.answer import (
-    VerifyRequest,
-    VerifyResult,
-    require_writable,
-    verification_plan,
-)
-from orchestrator.commands.measure.verify.verification import verification_of
+from orchestrator.commands.measure.verification import Verification, verification_of
+from orchestrator.commands.measure.verify import VerifyRequest, require_writable, verification_plan
 from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
-from orchestrator.fleet.orders import UnitWork
-from orchestrator.fleet.progress import FleetObserver
-from orchestrator.fleet.units import sub_plan
+from orchestrator.fleet.orders import FleetObserver, UnitWork
+from orchestrator.fleet.units import PlacedRun, place, sub_plan
 from orchestrator.running.create import create_run, require_resumable
+from orchestrator.running.execution import estimates_s, telling_how_to_finish
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.observer import describe_interruption
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import RUN_FILE, new_run_id
+from orchestrator.running.replay import ReplayRequest, begin_replay, consented_original
+from orchestrator.running.run_file import RUN_FILE, RunSource, new_run_id, run_folders
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend
+from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo, Unavailable, UsageError
 
 _GROUP = "group-"
@@ -61,7 +55,7 @@ class FleetResult:
 
 def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObserver) -> FleetResult:
     """Plan a matrix for a fleet, and measure every cell that a host can."""
-    choice = choice.within(request.read().fleet)
+    choice = choice.within(request.parsed.fleet)
     placement = choice.placement or "any"
     with open_fleet(choice) as fleet:
         reached = reach(fleet, request.options, observer.note, every=placement == "every")
@@ -70,21 +64,12 @@ def run_on_fleet(request: PlanRequest, choice: FleetChoice, observer: FleetObser
         options = replace(request.options, launcher=reached.launcher)
         runs = [run for run in plan.runs if run.units] or list(plan.runs[:1])
         group = f"{_GROUP}{new_run_id(request.results)}" if len(runs) > 1 else None
-        folders = [
-            create_run(
-                run.plan,
-                plan.source,
-                request.results,
-                options,
-                {
-                    "group_id": group,
-                    "host_class": run.host_class,
-                    "hosts": tuple(choice.hosts or ()),
-                },
-            )
-            for run in runs
-        ]
-        placed = list(zip(folders, runs, strict=True))
+        shared = {"group_id": group, "hosts": tuple(choice.hosts or ())}
+        placed = []
+        for run in runs:
+            changes = {**shared, "host_class": run.host_class}
+            folder = create_run(run.plan, plan.source, request.results, options, changes)
+            placed.append((folder, run))
         return _measure(placed, reached, observer, request.options, choice)
 
 
@@ -97,7 +82,7 @@ def resume_on_fleet(
             "--resume finishes what was planned, so --placement cannot change it",
             hint="leave it out, or start a new run without --resume",
         )
-    source = run_source(request.matrix)
+    source = source_of(request.matrix) if request.matrix else RunSource()
     folders = folders_of(request.results, request.run_id)
     for folder in folders:
         require_resumable(folder, source, request.options.database)
@@ -114,7 +99,7 @@ def resume_on_fleet(
     with open_fleet(choice) as fleet:
         reached = reach(fleet, options, observer.note, every=run.host_class is not None)
         placed = [
-            (folder, _place_left(folder, reached, {cell.id for cell in left[folder.path]}))
+            (folder, _place_left(folder, reached, left[folder.path]))
             for folder in folders
             if left[folder.path]
         ]
@@ -123,7 +108,6 @@ def resume_on_fleet(
 
 @contextmanager
 def held(folders: Sequence[RunFolder]) -> Iterator[None]:
-    """Hold runs as their only driver."""
     with ExitStack() as stack:
         for folder in folders:
             lock = FileLock(folder.path / _LOCK)
@@ -144,22 +128,20 @@ def folders_of(results: Path, name: str) -> list[RunFolder]:
     if not name.startswith(_GROUP):
         return [RunFolder.open(results, name)]
     named = f'"group_id":"{name}"'.encode()
-    files = sorted(results.glob(f"[!.]*/{RUN_FILE}"))
-    members = [path.parent.name for path in files if named in path.read_bytes()]
+    members = [path for path in run_folders(results) if named in (path / RUN_FILE).read_bytes()]
     if not members:
         raise UsageError(f"--resume: {name!r} is no group of runs in {results}")
-    return [RunFolder.open(results, member) for member in members]
+    return [RunFolder.open(results, member.name) for member in members]
 
 
-def _place_left(folder: RunFolder, reached: ReachedFleet, wanted: Collection[str]) -> PlacedRun:
+def _place_left(folder: RunFolder, reached: ReachedFleet, left: Collection[Cell]) -> PlacedRun:
     run = folder.run
     facts = {
         name: host
         for name, host in reached.facts.items()
         if run.host_class in (None, host.class_id)
     }
-    cells = [cell for cell in folder.cells if cell.id in wanted]
-    return place_run(sub_plan(run.plan, cells), facts, run.host_class)
+    return place(sub_plan(run.plan, left), facts, run.host_class)
 
 
 def _note_plan(plan: FleetPlan, observer: FleetObserver) -> None:
@@ -190,11 +172,25 @@ def _measure(
     options: RunOptions,
     choice: FleetChoice,
 ) -> FleetResult:
-    work = [one for folder, run in placed for one in _work(folder, run)]
     folders = [folder for folder, _ in placed]
-    for folder in folders:
-        observer.run_started(_estimates_s([one for one in work if one.folder is folder]))
-    with held(folders), _told_how_to_finish(folders, choice, observer):
+    work = [
+        UnitWork(replace(one.unit, id=f"{folder.run.run_id}/{one.unit.id}"), folder, one.cells)
+        for folder, run in placed
+        for one in run.units
+    ]
+    for folder, run in placed:
+        cells = [cell for unit in run.units for cell in unit.cells]
+        observer.run_started(estimates_s(folder, cells))
+    first = folders[0]
+    name = first.run.group_id or first.run.run_id
+    finish = (
+        f"`orchestrator run --resume {name} {choice.fleet_options}{first.elsewhere}` finishes it"
+    )
+
+    def unfinished() -> list[Cell]:
+        return [cell for folder in folders for cell in folder.unfinished()]
+
+    with held(folders), telling_how_to_finish(name, unfinished, finish, observer):
         skips = {folder.run.run_id: run.plan for folder, run in placed}
         wanted = FleetWork(folders, work, skips)
         presence, journal = reached.presence, own_journal()
@@ -206,55 +202,24 @@ def _measure(
     return FleetResult(tuple(results), folders[0].run.group_id)
 
 
-def _estimates_s(work: Iterable[UnitWork]) -> dict[str, float]:
-    """Seconds of each cell of a run."""
-    estimates: dict[str, float] = {}
-    for one in work:
-        planned = {entry.cell: entry.estimate_s for entry in one.folder.run.plan.entries}
-        estimates |= {cell.id: planned[cell] for cell in one.cells}
-    return estimates
-
-
-def _work(folder: RunFolder, run: PlacedRun) -> Iterator[UnitWork]:
-    for placed in run.units:
-        unit = replace(placed.unit, id=f"{folder.run.run_id}/{placed.unit.id}")
-        yield UnitWork(unit, folder, placed.cells)
-
-
-@contextmanager
-def _told_how_to_finish(
-    folders: list[RunFolder], choice: FleetChoice, observer: FleetObserver
-) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        count = sum(len(folder.unfinished()) for folder in folders)
-        first = folders[0]
-        name = first.run.group_id or first.run.run_id
-        observer.note(describe_interruption(name, count))
-        options = f"{choice.fleet_options}{first.elsewhere}"
-        observer.note(f"`orchestrator run --resume {name} {options}` finishes it")
-        raise
-
-
 def verify_on_fleet(
     request: VerifyRequest, choice: FleetHosts, observer: FleetObserver
-) -> VerifyResult:
+) -> tuple[Verification, RunOutcome]:
     """Check every model on every path, each on a host that has it."""
     if request.save is not None:
         require_writable(request.save)
     backends = request.axes.get("backend") or _backends_of(choice)
     planned = verification_plan(request, backends, request.options.launcher)
     result = run_on_fleet(planned, choice.placed("any"), observer)
-    run_id = result.runs[0].report.run_id
-    folder = RunFolder.open(request.results, run_id)
-    return VerifyResult(verification_of(folder, request.command), _outcome(result))
+    folder = RunFolder.open(request.results, result.runs[0].report.run_id)
+    return verification_of(folder, request.command), _outcome(result)
 
 
 def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
     """The backends that some host can measure."""
-    runs = diagnose_fleet(choice, tuple(real_backends())).runs.values()
-    backends = tuple(one for one in real_backends() if any(one in of_host for of_host in runs))
+    runs, _ = diagnose_fleet(choice, real_backends())
+    measurable = {backend for backends in runs.values() for backend in backends}
+    backends = tuple(backend for backend in real_backends() if backend in measurable)
     if not backends:
         raise Unavailable(
             "no host of the fleet can measure any backend",
@@ -265,7 +230,7 @@ def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
 
 def replay_on_fleet(
     request: ReplayRequest, choice: FleetHosts, observer: FleetObserver
-) -> ReplayResult:
+) -> tuple[Replay | None, RunOutcome]:
     """Measure one result again on a host, in the image that the host has."""
     database = request.database or request.results / DATABASE_NAME
     original = consented_original(request, database, observer)
@@ -274,7 +239,7 @@ def replay_on_fleet(
     resumed = ResumeRequest(folder.run.run_id, request.results, options=options)
     outcome = _outcome(resume_on_fleet(resumed, choice.placed(), observer))
     again = f"{folder.run.run_id}/{original.cell.id}"
-    return ReplayResult(replay_in(database, original.measured, again), outcome)
+    return replay_in(database, original.measured, again), outcome
 
 
 def _outcome(result: FleetResult) -> RunOutcome:

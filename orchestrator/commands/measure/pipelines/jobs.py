@@ -1,5 +1,6 @@
-"""The jobs of a CI pipeline: the cells of each, its runner's labels, its launcher, its time."""
+"""The jobs of a CI pipeline: the cells of each, its runner, its time; models in shares."""
 
+import hashlib
 import heapq
 import math
 import re
@@ -7,14 +8,77 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
-from orchestrator.commands.measure.pipelines.rotation import EVERYTHING, Share
-from orchestrator.planning.plan import Plan
-from orchestrator.planning.schedule import JobPlan, planned_jobs
+from orchestrator.planning.plan import JobPlan, Plan, planned_jobs
 from runner.contract.cell import Backend
-from runner.contract.errors import UsageError
+from runner.contract.errors import UsageError, suggest
+
+_SHARE = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of several shares of all models; a model stays in its share whatever joins the matrix."""
+
+    number: int
+    """From 1."""
+    shares: int
+
+    def keeps(self, model: str) -> bool:
+        digest = hashlib.sha256(model.encode()).digest()
+        return int.from_bytes(digest[:8]) % self.shares == self.number - 1
+
+
+EVERYTHING = Share(1, 1)
+
+
+def share_of_models(text: str | None) -> Share:
+    """The share in the words of `--share`, `NUMBER/SHARES`; all of it for None."""
+    if text is None:
+        return EVERYTHING
+    parts = _SHARE.fullmatch(text)
+    if parts is None or int(parts[1]) > int(parts[2]):
+        raise UsageError(
+            f"--share: {text!r} is not NUMBER/SHARES with a number from 1 to that of shares",
+            hint="e.g. --share 3/7 on the third of seven nights",
+        )
+    return Share(int(parts[1]), int(parts[2]))
+
+
+RUNNER_LABELS: Mapping[Backend, Sequence[str]] = {
+    backend: spec.runner_labels for backend, spec in CATALOGUE.items()
+}
+"""Labels of the self-hosted runners where nobody says others."""
+_JUDGE = "judge="
+
+
+def parse_runner_labels(texts: Sequence[str]) -> Mapping[Backend, Sequence[str]]:
+    """The labels of all backends, those of `BACKEND=LABEL,LABEL` in place of our own."""
+    labels = dict(RUNNER_LABELS)
+    known: dict[str, Backend] = {str(backend): backend for backend in CATALOGUE}
+    for text in texts:
+        name, equals, listed = text.partition("=")
+        words = [word.strip() for word in listed.split(",")]
+        if not equals or not all(words):
+            raise UsageError(
+                f"--runs-on: {text!r} is not BACKEND=LABEL,LABEL",
+                hint="e.g. --runs-on cpu=self-hosted,bench1",
+            )
+        if name not in known:
+            raise UsageError(f"--runs-on: backend {name!r} is unknown{suggest(name, known)}")
+        labels[known[name]] = words
+    return labels
+
+
+def split_judge(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The texts about backends, and the labels of `judge=LABEL,LABEL`, where results are judged."""
+    judging = [text for text in texts if text.startswith(_JUDGE)]
+    labels = [word.strip() for text in judging for word in text.removeprefix(_JUDGE).split(",")]
+    return [text for text in texts if text not in judging], [label for label in labels if label]
+
 
 KeyT = TypeVar("KeyT")
 
@@ -107,7 +171,6 @@ class PipelineJob:
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The extras of this package that local processes of its backends need."""
         if self.runner.launcher != "process":
             return ()
         stacks = [CATALOGUE[backend].stack for backend in self.backends]
@@ -115,7 +178,6 @@ class PipelineJob:
 
     @property
     def estimate_minutes(self) -> int:
-        """The time that its cells may take, minutes."""
         return math.ceil(self.estimate_s / 60)
 
     @property
@@ -124,16 +186,8 @@ class PipelineJob:
         return _PREPARATION_MINUTES + _LIMIT_FACTOR * self.estimate_minutes
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """The jobs whose results are compared with each other: one model on one kind of runner."""
-
-    model: str
-    jobs: Sequence[JobPlan]
-
-    @property
-    def seconds(self) -> float:
-        return sum(job.estimate_s for job in self.jobs)
+_Comparisons = Mapping[str, Sequence[JobPlan]]
+"""The jobs on one kind of runner whose results are compared with each other, by model."""
 
 
 def pipeline_jobs(
@@ -149,7 +203,8 @@ def pipeline_jobs(
         raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")
     comparisons = _comparisons(plan, labels, share)
     seconds = {
-        runner: [one.seconds for one in of_runner] for runner, of_runner in comparisons.items()
+        runner: [_seconds(jobs) for jobs in by_model.values()]
+        for runner, by_model in comparisons.items()
     }
     if len(comparisons) > most:
         raise UsageError(
@@ -160,15 +215,15 @@ def pipeline_jobs(
     globs = JobGlobs(plan)
     jobs = [
         job
-        for runner, of_runner in comparisons.items()
-        for job in _jobs(runner, of_runner, groups[runner], globs)
+        for runner, by_model in comparisons.items()
+        for job in _jobs(runner, by_model, groups[runner], globs)
     ]
     return sorted(jobs, key=lambda job: job.name)
 
 
 def _comparisons(
     plan: Plan, labels: Mapping[Backend, Sequence[str]], share: Share
-) -> Mapping[RunnerKind, Sequence[_Comparison]]:
+) -> Mapping[RunnerKind, _Comparisons]:
     by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
     for job in planned_jobs(plan):
         cell = job.cells[0]
@@ -176,10 +231,7 @@ def _comparisons(
             continue
         by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
         by_model.setdefault(cell.model, []).append(job)
-    return {
-        runner: [_Comparison(model, jobs) for model, jobs in by_model.items()]
-        for runner, by_model in by_runner.items()
-    }
+    return by_runner
 
 
 def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> RunnerKind:
@@ -194,16 +246,17 @@ def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> R
 
 
 def _jobs(
-    runner: RunnerKind, comparisons: Sequence[_Comparison], groups: int, globs: JobGlobs
+    runner: RunnerKind, by_model: _Comparisons, groups: int, globs: JobGlobs
 ) -> Iterator[PipelineJob]:
-    if groups == len(comparisons):
-        for one in comparisons:
-            yield _job(f"{_joined(one.jobs)}-{one.model}", runner, one.jobs, globs)
+    if groups == len(by_model):
+        for model, jobs in by_model.items():
+            yield _job(f"{_joined(jobs)}-{model}", runner, jobs, globs)
         return
-    backends = _joined(job for one in comparisons for job in one.jobs)
-    shares = balanced([one.seconds for one in comparisons], groups)
+    compared = list(by_model.values())
+    backends = _joined(chain.from_iterable(compared))
+    shares = balanced([_seconds(jobs) for jobs in compared], groups)
     for number, share in enumerate(shares, 1):
-        jobs = [job for index in share for job in comparisons[index].jobs]
+        jobs = [job for index in share for job in compared[index]]
         yield _job(f"{backends}-{number:03}-of-{groups:03}", runner, jobs, globs)
 
 
@@ -214,8 +267,12 @@ def _job(name: str, runner: RunnerKind, jobs: Sequence[JobPlan], globs: JobGlobs
         backends=_backends(jobs),
         select=tuple(glob for job in jobs for glob in globs.of(job)),
         cells=sum(len(job.cells) for job in jobs),
-        estimate_s=sum(job.estimate_s for job in jobs),
+        estimate_s=_seconds(jobs),
     )
+
+
+def _seconds(jobs: Iterable[JobPlan]) -> float:
+    return sum(job.estimate_s for job in jobs)
 
 
 def _backends(jobs: Iterable[JobPlan]) -> tuple[Backend, ...]:

@@ -1,55 +1,161 @@
-"""Mapped files: any CSV or JSON with rows, read as a mapping file says."""
+"""Mapped files: any CSV or JSON with rows, whose columns and units a mapping file names."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, get_args
 
+from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_validator
+
 from orchestrator.exchange.imports.document import (
+    TOP,
     Document,
     column_names,
     parse_boolean,
-    parse_time,
     pointer,
     rows_of,
 )
-from orchestrator.exchange.imports.entry import (
-    BrokenEntry,
-    FileEntry,
-    ReadableEntry,
-    Reading,
-    gather,
+from orchestrator.exchange.imports.entry import FileEntry, Reading, gather
+from orchestrator.exchange.imports.measurement import (
+    UNITS,
+    ImportedMeasurement,
+    as_text,
+    dimension_of,
+    flatten,
+    is_null,
 )
-from orchestrator.exchange.imports.formats.mapping_file import (
-    SPECIAL_COLUMNS,
-    TEXT_COLUMNS,
-    MappingFile,
-    ValueSource,
-    read_mapping,
-)
-from orchestrator.exchange.imports.measurement import as_text, flatten, is_null, moment_fault
 from orchestrator.exchange.imports.simulation_marks import marks_in
-from orchestrator.system.problems import quote
-from runner.contract.errors import DamagedFile, refuse_unknown, suggest
+from orchestrator.store.schema.tables import OURS, SYNTHETIC
+from orchestrator.system.plain_data import Location
+from orchestrator.system.problems import Problem, problems_in, quote, raise_problems, read_source
+from runner.contract.cell import Frozen
+from runner.contract.errors import DamagedFile, refuse_key, refuse_unknown, suggest
 from runner.contract.record.verdict import Status
 
+_HINT = (
+    "a mapping names its source and columns, such as {source: lab, columns: {model: {from: name}, "
+    "backend: {const: cpu}, latency_p50_s: {from: ms, unit: ms}}}"
+)
+_TEXT_COLUMNS = frozenset(
+    name
+    for name, info in ImportedMeasurement.model_fields.items()
+    if set(get_args(info.annotation) or (info.annotation,)) <= {str, NoneType}
+) - {"location"}
+_WITHOUT_UNIT = _TEXT_COLUMNS | {"status", "simulated", "measured_at"}
+_UNIT_REQUIRED = frozenset({"seconds", "nanoseconds", "bytes", "joules"})
+_COLUMNS = tuple(
+    name
+    for name in ImportedMeasurement.model_fields
+    if name not in {"location", "marks", "details", "libraries", "part_durations_ns"}
+)
 _ABSENT = object()
 _ALL = "*"
+_Plain = str | int | float | bool
+
+
+class ValueSource(Frozen):
+    """Source of a column's value: exactly one of `from`, `const` and `key`."""
+
+    model_config = ConfigDict(strict=True)
+
+    from_: str | None = Field(default=None, alias="from", min_length=1)
+    """The CSV's column, or the path in a JSON row; a path that starts with `/` is the file's."""
+    const: Any = None
+    """The value itself, for what the file lacks."""
+    key: PositiveInt | None = None
+    """Position of a `*` in `rows`, counted from 1; its name is the value."""
+    unit: str | None = None
+    values: dict[str, _Plain] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "ValueSource":
+        given = [getattr(self, name) for name in ("from_", "const", "key")]
+        if given.count(None) != len(given) - 1:
+            raise ValueError("must name exactly one of from, const and key")
+        if not isinstance(self.const, _Plain | None):
+            raise ValueError("const must be text, a number, true or false")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Name of the value in errors."""
+        return self.from_ or f"the mapping's {f'key {self.key}' if self.key else 'const'}"
+
+
+class MappingFile(Frozen):
+    """The content of a mapping file."""
+
+    model_config = ConfigDict(strict=True)
+
+    source: str = Field(min_length=1)
+    rows: str | None = Field(default=None, min_length=1)
+    """Path of the rows in a JSON file, e.g. `results.*`; absent: the file's list, or the file."""
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    columns: dict[str, ValueSource]
+    libraries: dict[str, ValueSource] = Field(default_factory=dict)
+
+
+def read_mapping(path: Path) -> MappingFile:
+    source = read_source(path)
+    if source.data is None:
+        raise_problems(source, [Problem((), "is empty")], _HINT)
+    columns = source.data.get("columns") if isinstance(source.data, dict) else None
+    unknown = [
+        Problem(("columns", name), refuse_key(name, _COLUMNS))
+        for name in (columns if isinstance(columns, dict) else ())
+        if name not in _COLUMNS
+    ]
+    try:
+        mapping = MappingFile.model_validate(source.data)
+    except ValidationError as error:
+        raise_problems(source, [*problems_in(error, _keys_at), *unknown], _HINT)
+        raise
+    raise_problems(source, [*unknown, *_flaws(mapping)], _HINT)
+    return mapping
+
+
+def _keys_at(location: Location) -> tuple[str, ...]:
+    fields = ValueSource.model_fields if location else MappingFile.model_fields
+    return tuple(info.alias or name for name, info in fields.items())
+
+
+def _flaws(mapping: MappingFile) -> Iterator[Problem]:
+    if mapping.source.strip().lower() in {OURS, SYNTHETIC}:
+        yield Problem(("source",), f"{mapping.source!r} stands for rows of AccelMatrix alone")
+    if "model" not in mapping.columns:
+        yield Problem(("columns", "model"), "is required: no record is without its model")
+    for name, origin in mapping.columns.items():
+        if name in _COLUMNS and (flaw := _unit_flaw(name, origin.unit)):
+            yield Problem(("columns", name, "unit"), flaw)
+    stars = (mapping.rows or "").split(".").count(_ALL)
+    for table in ("columns", "libraries"):
+        for name, origin in getattr(mapping, table).items():
+            if origin.key is not None and origin.key > stars:
+                message = f"{origin.key} is more than the {stars} `*` in rows"
+                yield Problem((table, name, "key"), message)
+
+
+def _unit_flaw(column: str, unit: str | None) -> str | None:
+    if column in _WITHOUT_UNIT:
+        return None if unit is None else f"{column} has no unit"
+    dimension = dimension_of(column)
+    if unit is None:
+        required = f"is required: one of {', '.join(UNITS[dimension])}"
+        return required if dimension in _UNIT_REQUIRED else None
+    return None if unit in UNITS[dimension] else refuse_unknown(unit, tuple(UNITS[dimension]))
 
 
 @dataclass(frozen=True)
 class MappedRow:
     """One row and the file that it is in."""
 
-    location: str
-    """Its line, or a JSON pointer."""
-    values: dict[str, Any]
+    location: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
     """The names matched by each `*` on the path to it."""
     root: Any = None
-    """The whole JSON file."""
     fault: str | None = None
-    """The fault of the row as a whole."""
 
     def at(self, path: str) -> Any:
         """The value at a path; a marker if there is none."""
@@ -63,51 +169,39 @@ class MappedRow:
 
 
 def _rows_in(document: Document, mapping: MappingFile) -> Iterator[MappedRow]:
-    """Read the rows of a file."""
     root = document.json
-    if not isinstance(root, dict | list):
-        for row in rows_of(document, mapping.delimiter):
-            yield MappedRow(row.location, row.cells, fault=row.fault)
+    if isinstance(root, dict | list):
+        yield from _rows_below(root, _steps(root, mapping), MappedRow(root=root))
         return
-    yield from _rows(root, _steps(root, mapping), MappedRow("", {}, root=root))
+    for row in rows_of(document, mapping.delimiter):
+        yield MappedRow(row.location, row.cells, fault=row.fault)
 
 
 def _steps(root: Any, mapping: MappingFile) -> list[str]:
-    """The steps from a JSON file's top to its rows."""
     if mapping.rows is None:
         return [_ALL] if isinstance(root, list) else []
     return mapping.rows.split(".")
 
 
-def _rows(value: Any, steps: list[str], parent: MappedRow) -> Iterator[MappedRow]:
-    if not steps:
-        fault = None if isinstance(value, dict) else f"{quote(value)} is not a table of values"
-        yield _row(parent, value if fault is None else {}, fault)
+def _rows_below(value: Any, steps: list[str], row: MappedRow) -> Iterator[MappedRow]:
+    """The rows at the end of the steps; `row` has what is known of them on the way."""
+    location = row.location or TOP
+    if value is _ABSENT:
+        yield replace(row, location=location, fault=f"{location}: is not in the file")
+    elif not steps and isinstance(value, dict):
+        yield replace(row, location=location, values=value)
+    elif not steps:
+        fault = f"{location}: {quote(value)} is not a table of values"
+        yield replace(row, location=location, fault=fault)
     elif steps[0] == _ALL:
-        for name, item in _items(value):
-            child = MappedRow(pointer(parent.location, name), {}, (*parent.keys, name), parent.root)
-            yield from _rows(item, steps[1:], child)
+        items = value.items() if isinstance(value, dict) else ()
+        for name, item in enumerate(value) if isinstance(value, list) else items:
+            keys = (*row.keys, str(name))
+            child = replace(row, location=pointer(row.location, name), keys=keys)
+            yield from _rows_below(item, steps[1:], child)
     else:
-        item = _follow(value, steps[:1])
-        child = MappedRow(pointer(parent.location, steps[0]), {}, parent.keys, parent.root)
-        if item is _ABSENT:
-            yield _row(child, {}, "is not in the file")
-        else:
-            yield from _rows(item, steps[1:], child)
-
-
-def _row(parent: MappedRow, values: dict[str, Any], fault: str | None) -> MappedRow:
-    location = parent.location or "/"
-    return MappedRow(
-        location, values, parent.keys, parent.root, f"{location}: {fault}" if fault else None
-    )
-
-
-def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from ((str(position), item) for position, item in enumerate(value))
+        child = replace(row, location=pointer(row.location, steps[0]))
+        yield from _rows_below(_follow(value, steps[:1]), steps[1:], child)
 
 
 def _follow(value: Any, steps: list[str]) -> Any:
@@ -133,35 +227,22 @@ class MappedFormat:
 
     @classmethod
     def load(cls, path: Path) -> "MappedFormat":
-        """The format that this mapping file describes.
-
-        Raises:
-            UsageError: the mapping file is wrong.
-        """
         return cls(read_mapping(path), path.stem)
 
     def recognises(self, document: Document) -> bool:
-        """True if the file has rows, and all that the mapping takes from them."""
         try:
             return self._mismatch(document) is None
         except DamagedFile:
             return False
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each row.
-
-        Raises:
-            DamagedFile: the file lacks what the mapping names, or no row could be read.
-        """
         if mismatch := self._mismatch(document):
             raise DamagedFile(mismatch)
-        context = self._context(document)
-        rows = _rows_in(document, self._mapping)
-        entries = (self._entry(row, context) for row in rows)
+        context = self._context(document.json)
+        entries = (self._entry(row, context) for row in _rows_in(document, self._mapping))
         return replace(gather(entries, "a table without a measured value"), beside=(self.name,))
 
     def _mismatch(self, document: Document) -> str | None:
-        """The reason why the file is not what the mapping describes."""
         if isinstance(document.json, dict | list):
             rows = list(_rows_in(document, self._mapping))
             if rows and all(row.fault for row in rows):
@@ -178,27 +259,24 @@ class MappedFormat:
             suggestion = f"; {self._mapping.delimiter!r} separates no columns in its first line"
         return f"the mapping names {missing[0]!r}, which is not in the file{suggestion}"
 
-    def _context(self, document: Document) -> Any:
-        """The values of a JSON file beside its rows."""
-        root = document.json
+    def _context(self, root: Any) -> dict[str, Any]:
         steps = _steps(root, self._mapping)
-        if not isinstance(root, dict) or not steps:
+        if not isinstance(root, dict) or not steps or steps[0] == _ALL:
             return {}
-        return {name: value for name, value in root.items() if name != steps[0] and steps[0] != "*"}
+        return {name: value for name, value in root.items() if name != steps[0]}
 
-    def _entry(self, row: MappedRow, context: Any) -> ReadableEntry:
+    def _entry(self, row: MappedRow, context: dict[str, Any]) -> FileEntry:
+        entry = FileEntry(row.location, row.fault)
         if row.fault:
-            return BrokenEntry(row.location, row.fault)
-        entry = FileEntry(row.location)
+            return entry
         entry.mark(*marks_in(context), *marks_in(row.values, row.location.rstrip("/")))
         entry.set(status="ok")
         for column, origin in self._mapping.columns.items():
             value = _value(entry, row, origin)
             if not is_null(value):
                 _take(entry, column, origin, value)
-        versions = {
-            name: _value(entry, row, origin) for name, origin in self._mapping.libraries.items()
-        }
+        libraries = self._mapping.libraries.items()
+        versions = {name: _value(entry, row, origin) for name, origin in libraries}
         entry.set(libraries={name: as_text(v) for name, v in versions.items() if not is_null(v)})
         for name, text in flatten(context).items():
             entry.detail(f"/{name}", text)
@@ -217,59 +295,28 @@ def _value(entry: FileEntry, row: MappedRow, origin: ValueSource) -> Any:
         return value
     meant = origin.values.get(as_text(value).strip())
     if meant is None:
-        entry.fault(
-            origin.name, refuse_unknown(value, tuple(origin.values), " in the mapping's values")
-        )
+        allowed = tuple(origin.values)
+        entry.fault(origin.name, refuse_unknown(value, allowed, " in the mapping's values"))
     return meant
 
 
 def _take(entry: FileEntry, column: str, origin: ValueSource, value: Any) -> None:
-    if column in SPECIAL_COLUMNS:
-        _SPECIAL[column](entry, origin, value)
-    elif column in TEXT_COLUMNS:
-        entry.text(column, origin.name, value)
-    else:
-        entry.number(column, origin.name, value, origin.unit)
-
-
-def _status(entry: FileEntry, origin: ValueSource, value: Any) -> None:
-    if value in get_args(Status):
-        entry.set(status=value)
-    else:
-        entry.fault(
-            origin.name, refuse_unknown(value, get_args(Status), ": name `values` in the mapping")
-        )
-
-
-def _simulated(entry: FileEntry, origin: ValueSource, value: Any) -> None:
     try:
-        if parse_boolean(value):
-            entry.mark(f"{pointer(entry.location, origin.name)}: {quote(value)}")
+        if column == "status":
+            if value not in get_args(Status):
+                otherwise = ": name `values` in the mapping"
+                raise ValueError(refuse_unknown(value, get_args(Status), otherwise))
+            entry.set(status=value)
+        elif column == "simulated":
+            if parse_boolean(value):
+                entry.mark(f"{pointer(entry.location, origin.name)}: {quote(value)}")
+        elif column == "measured_at":
+            entry.moment(column, origin.name, value)
+        elif column == "durations_ns":
+            entry.durations(origin.name, value, origin.unit or "ns")
+        elif column in _TEXT_COLUMNS:
+            entry.text(column, origin.name, value)
+        else:
+            entry.number(column, origin.name, value, origin.unit)
     except ValueError as error:
         entry.fault(origin.name, str(error))
-
-
-def _measured_at(entry: FileEntry, origin: ValueSource, value: Any) -> None:
-    try:
-        moment, has_zone = parse_time(str(value))
-    except ValueError:
-        entry.fault(origin.name, f"{quote(value)} is not a time such as 2025-03-01T12:00:00Z")
-        return
-    if fault := moment_fault(moment):
-        entry.fault(origin.name, fault)
-        return
-    if not has_zone:
-        entry.detail("measured_at", "has no zone and is taken as UTC")
-    entry.set(measured_at=moment)
-
-
-def _durations(entry: FileEntry, origin: ValueSource, value: Any) -> None:
-    entry.durations(origin.name, value, origin.unit or "ns")
-
-
-_SPECIAL = {
-    "status": _status,
-    "simulated": _simulated,
-    "measured_at": _measured_at,
-    "durations_ns": _durations,
-}

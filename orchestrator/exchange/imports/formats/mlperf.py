@@ -1,13 +1,10 @@
 """MLPerf inference's `mlperf_log_summary.txt`, as its loadgen writes it.
 
-A summary names a system under test, no model: only the path of a submission has it,
-`<system>/<model>/<scenario>/performance/run_1/`; otherwise it is `unknown`. A result that
-loadgen calls INVALID has the status `failed`, with the conditions that were not satisfied as its
-reason: by MLPerf's own rules its numbers do not count.
+The path of a submission alone names the model: `<system>/<model>/<scenario>/performance/run_1/`.
+By MLPerf's own rules, the numbers of a result that is INVALID do not count: it is a failure.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,43 +52,37 @@ class _LogSummary:
     """The lines of one summary."""
 
     location: str
-    """The line of its heading."""
     values: dict[str, str] = field(default_factory=dict)
     """Text before and after the colons; the first of several equal names counts."""
     recommendations: list[str] = field(default_factory=list)
     """Advice of loadgen to get a valid result."""
     notes: list[str] = field(default_factory=list)
-    """All other text."""
+    advises: bool = False
+    """True while lines of advice follow each other."""
+
+    def add(self, line: str) -> None:
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if line == "Recommendations:" or name.endswith("Early Stopping Result"):
+            self.advises = name == "Recommendations"
+            return
+        self.advises &= line.startswith("*")
+        if line.startswith("*"):
+            (self.recommendations if self.advises else self.notes).append(line.lstrip("* "))
+        elif colon and value and not name.isupper():
+            self.values.setdefault(name, value)
+        else:
+            self.notes.append(line)
 
 
-def _summaries(text: str) -> Iterator[_LogSummary]:
-    """The summaries of a file, in order."""
-    summary: _LogSummary | None = None
-    advice = False
+def _summaries(text: str) -> list[_LogSummary]:
+    summaries: list[_LogSummary] = []
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if stripped == _HEADING:
-            if summary is not None:
-                yield summary
-            summary = _LogSummary(f"line {number}")
-        elif summary is not None and stripped.strip("=") and stripped not in _SECTIONS:
-            advice = _add(summary, stripped, advice)
-    if summary is not None:
-        yield summary
-
-
-def _add(summary: _LogSummary, line: str, advice: bool) -> bool:
-    """Add a line; returns True if advice continues after it."""
-    name, colon, value = (part.strip() for part in line.partition(":"))
-    if line == "Recommendations:" or name.endswith("Early Stopping Result"):
-        return name == "Recommendations"
-    if line.startswith("*"):
-        (summary.recommendations if advice else summary.notes).append(line.lstrip("* "))
-    elif colon and value and not name.isupper():
-        summary.values.setdefault(name, value)
-    else:
-        summary.notes.append(line)
-    return advice and line.startswith("*")
+            summaries.append(_LogSummary(f"line {number}"))
+        elif summaries and stripped.strip("=") and stripped not in _SECTIONS:
+            summaries[-1].add(stripped)
+    return summaries
 
 
 class MLPerf:
@@ -101,12 +92,10 @@ class MLPerf:
     source = "mlperf-inference"
 
     def recognises(self, document: Document) -> bool:
-        """True if it has loadgen's heading, or the lines that end each of its logs."""
         text = document.text or ""
-        return any(_summaries(text)) or bool(_ENDS.match(text.lstrip()))
+        return bool(_summaries(text)) or bool(_ENDS.match(text.lstrip()))
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each summary."""
         text = document.text or ""
         errors = _ERRORS.search(text)
         problem = f", though {errors[0]}" if errors else ""
@@ -116,24 +105,19 @@ class MLPerf:
 
 def _entry(summary: _LogSummary, path: Path, text: str) -> FileEntry:
     entry = FileEntry(summary.location)
-    scenario = _scenario(entry, summary)
+    name = summary.values.get("Scenario", "")
+    scenario = _SCENARIOS.get(name.replace(" ", "").lower(), "")
+    if not scenario:
+        entry.fault("Scenario", f"{quote(name)} is not one of {', '.join(_SCENARIOS.values())}")
+    entry.set(scenario=scenario)
     _status(entry, summary, text)
     entry.mark(*marks_in(summary.values, summary.location))
     _model(entry, path, scenario)
     _measure(entry, summary, scenario)
-    for name, value in summary.values.items():
-        entry.detail(name, value)
+    for key, value in summary.values.items():
+        entry.detail(key, value)
     entry.detail("notes", [*summary.notes, *_ERRORS.findall(text)])
     return entry
-
-
-def _scenario(entry: FileEntry, summary: _LogSummary) -> str:
-    value = summary.values.get("Scenario", "")
-    scenario = _SCENARIOS.get(value.replace(" ", "").lower(), "")
-    if not scenario:
-        entry.fault("Scenario", f"{quote(value)} is not one of {', '.join(_SCENARIOS.values())}")
-    entry.set(scenario=scenario)
-    return scenario
 
 
 def _status(entry: FileEntry, summary: _LogSummary, text: str) -> None:

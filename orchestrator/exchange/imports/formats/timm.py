@@ -1,24 +1,14 @@
 """timm's results: what `benchmark.py` of pytorch-image-models writes as CSV or JSON.
 
-A row holds one model, under columns that start with `infer_`, `train_` or both. `step_time` is
-milliseconds for one batch, the mean of all steps; `param_count` is millions, rounded by the source.
+`step_time` is milliseconds for one batch, the mean of all steps; `param_count` is millions.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.exchange.imports.document import Document, TableRow, rows_of
-from orchestrator.exchange.imports.entry import (
-    BrokenEntry,
-    FileEntry,
-    ReadableEntry,
-    Reading,
-    failure_status,
-    gather,
-    summarize_error,
-)
+from orchestrator.exchange.imports.entry import FileEntry, Reading, gather
 from orchestrator.exchange.imports.measurement import is_null
 from orchestrator.exchange.imports.simulation_marks import marks_in
 
@@ -40,44 +30,6 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class TimmFileName:
-    """The parts of a name, as the source states them."""
-
-    precision: str
-    """E.g. `fp32`; `amp` is torch's mixed precision with fp16, `amp_bf16` with bf16."""
-    layout: str
-    torch: str
-    cuda: str | None
-    """None if the processor was measured."""
-    device: str
-    dynamo: bool
-    """True if `torch.compile` was used."""
-
-
-def parse_name(name: str) -> TimmFileName | None:
-    """The parts of a file's name; None if it does not follow the pattern."""
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return None
-    cuda = match["cuda"]
-    return TimmFileName(
-        precision=match["precision"],
-        layout=match["layout"],
-        torch=_torch_version(match["torch"]),
-        cuda=f"{cuda[:2]}.{cuda[2]}" if cuda else None,
-        device=match["device"],
-        dynamo=match["dynamo"] is not None,
-    )
-
-
-def _torch_version(digits: str) -> str:
-    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
-    if digits[0] == "1":
-        return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
-    return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
-
-
 class Timm:
     """The format of pytorch-image-models' benchmark script."""
 
@@ -85,25 +37,27 @@ class Timm:
     source = "pytorch-image-models"
 
     def recognises(self, document: Document) -> bool:
-        """True for a table of models with this script's columns."""
         names = _names(document)
         return "model" in names and any(
             f"{part}_{column}" in names for part in _PARTS for column in (*_TIMINGS, *_SIZES)
         )
 
     def read(self, document: Document) -> Reading:
-        """Read one measurement for each row and part."""
-        parts = [part for part in _PARTS if _is_timed(part, _names(document))]
-        if not parts and "error" not in _names(document):
+        names, name = _names(document), _NAME.fullmatch(document.path.name)
+        parts: list[_Part] = [
+            part for part in _PARTS if any(f"{part}_{timing}" in names for timing in _TIMINGS)
+        ]
+        if not parts and "error" not in names:
             return Reading(nothing="sizes of models, without a timing")
-        name = parse_name(document.path.name)
         entries = (entry for row in _rows(document) for entry in _entries(row, parts, name))
         return gather(entries, "a table of models without rows")
 
 
 def _names(document: Document) -> frozenset[str]:
     rows = _json_rows(document)
-    return frozenset(document.header if rows is None else (name for row in rows for name in row))
+    return frozenset(
+        document.first_line() if rows is None else (name for row in rows for name in row)
+    )
 
 
 def _json_rows(document: Document) -> list[dict[str, Any]] | None:
@@ -120,17 +74,15 @@ def _rows(document: Document) -> Iterator[TableRow]:
         yield TableRow(f"/{position}" if isinstance(document.json, list) else "/", cells)
 
 
-def _is_timed(part: _Part, names: frozenset[str]) -> bool:
-    return any(f"{part}_{timing}" in names for timing in _TIMINGS)
-
-
-def _entries(
-    row: TableRow, parts: list[_Part], name: TimmFileName | None
-) -> Iterator[ReadableEntry]:
+def _entries(row: TableRow, parts: list[_Part], name: re.Match[str] | None) -> Iterator[FileEntry]:
     if row.fault:
-        yield BrokenEntry(row.location, row.fault)
+        yield FileEntry(row.location, row.fault)
         return
-    filled = [part for part in parts if _is_filled(part, row)]
+    filled = [
+        part
+        for part in parts
+        if any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
+    ]
     error = row.cells.get("error")
     failed = not is_null(error)
     several = len(filled) + failed > 1
@@ -138,22 +90,20 @@ def _entries(
         others = tuple(f"{other}_" for other in filled if other != part)
         entry = _entry(row, f"{row.location}, {part}" if several else row.location, name, others)
         entry.set(status="ok", mode=_PARTS[part])
-        _measure(entry, row, part)
+        for column, ending in _COLUMNS.items():
+            column_name, unit = f"{part}_{ending}", "ms" if ending == "step_time" else None
+            entry.number(column, column_name, row.cells.get(column_name), unit)
         yield entry
     if failed or not filled:
         entry = _entry(row, f"{row.location}, error" if several else row.location, name, ())
         entry.set(status="ok")
         if failed:
-            entry.set(status=failure_status(str(error)), reason=summarize_error(str(error)))
+            entry.fail(str(error))
         yield entry
 
 
-def _is_filled(part: _Part, row: TableRow) -> bool:
-    return any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
-
-
 def _entry(
-    row: TableRow, location: str, name: TimmFileName | None, others: tuple[str, ...]
+    row: TableRow, location: str, name: re.Match[str] | None, others: tuple[str, ...]
 ) -> FileEntry:
     entry = FileEntry(location)
     entry.mark(*marks_in(row.cells, row.location.rstrip("/")))
@@ -168,21 +118,20 @@ def _entry(
     return entry
 
 
-def _measure(entry: FileEntry, row: TableRow, part: _Part) -> None:
-    for column, ending in _COLUMNS.items():
-        unit = "ms" if ending == "step_time" else None
-        name = f"{part}_{ending}"
-        entry.number(column, name, row.cells.get(name), unit)
-
-
-def _host(entry: FileEntry, name: TimmFileName) -> None:
-    libraries = {"torch": name.torch} | ({"cuda": name.cuda} if name.cuda else {})
+def _host(entry: FileEntry, name: re.Match[str]) -> None:
+    """Set what the name of the file says; `amp` is torch's mixed precision with fp16."""
+    torch, cuda, device = name["torch"], name["cuda"], name["device"]
+    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
+    parts = ("1", torch[1:3], torch[3:]) if torch[0] == "1" else (torch[0], torch[1:-1], torch[-1])
+    libraries = {"torch": ".".join(filter(None, parts))}
+    if cuda:
+        libraries["cuda"] = f"{cuda[:2]}.{cuda[2]}"
     entry.set(
-        precision=name.precision,
-        runtime="torch_compile" if name.dynamo else "torch",
-        backend="cuda" if name.cuda else "cpu",
-        device_name=name.device,
-        cpu_model=None if name.cuda else name.device,
+        precision=name["precision"],
+        runtime="torch_compile" if name["dynamo"] else "torch",
+        backend="cuda" if cuda else "cpu",
+        device_name=device,
+        cpu_model=None if cuda else device,
         libraries=libraries,
     )
-    entry.detail("file_name.layout", name.layout)
+    entry.detail("file_name.layout", name["layout"])

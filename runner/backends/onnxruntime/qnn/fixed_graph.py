@@ -11,12 +11,8 @@ import onnxruntime
 from onnx import TensorProto, numpy_helper
 
 _WEIGHTS_FILE = "session.optimized_model_external_initializers_file_name"
-_ERRORS_ONLY = 3
 _DISABLED_PASSES = ("MatMulAddFusion",)
-"""Passes left to the session that executes: where this one has run before, it fails on the names
-that it gave then."""
-_READABLE = (TensorProto.FLOAT, TensorProto.INT64)
-"""The types of constants that rewrites look into."""
+"""A pass left to the session that executes: there it fails on the names that it gave here."""
 
 
 class FixedGraph:
@@ -26,27 +22,21 @@ class FixedGraph:
         self._path = path
         self._model = onnx.load_model(path, load_external_data=False)
         self.graph: Any = self._model.graph
-        """The message to be rewritten."""
         values = (*self.graph.input, *self.graph.value_info, *self.graph.output)
-        self.constants: Mapping[str, Any] = {
-            tensor.name: tensor for tensor in self.graph.initializer
-        }
+        self.constants: Mapping[str, Any] = {t.name: t for t in self.graph.initializer}
         """The initialisers, by name; their numbers are read on demand."""
         self.shapes = {value.name: _fixed_shape(value) for value in values}
         """The shapes of values; None where a size is not recorded."""
-        self.booleans = {
-            value.name for value in values if value.type.tensor_type.elem_type == TensorProto.BOOL
-        }
-        """The values that are recorded as true or false."""
+        types = {value.name: value.type.tensor_type.elem_type for value in values}
+        self.booleans = {name for name, type_ in types.items() if type_ == TensorProto.BOOL}
 
     def save(self) -> None:
-        """Write the graph back to its file."""
         self._path.write_bytes(self._model.SerializeToString())
 
     def constant(self, name: str) -> npt.NDArray[Any] | None:
         """The numbers of that initialiser; None if there is none, or of another type."""
         tensor = self.constants.get(name)
-        if tensor is None or tensor.data_type not in _READABLE:
+        if tensor is None or tensor.data_type not in (TensorProto.FLOAT, TensorProto.INT64):
             return None
         return numpy_helper.to_array(tensor, base_dir=str(self._path.parent))
 
@@ -54,7 +44,6 @@ class FixedGraph:
         return [node for node in self.graph.node if node.op_type == operator]
 
     def consumers(self, name: str) -> list[Any]:
-        """The nodes that take that value."""
         return self._consumers.get(name, [])
 
     def producer(self, name: str) -> Any:
@@ -93,20 +82,13 @@ class FixedGraph:
 
 
 def attribute_of(node: Any, name: str) -> Any:
-    """The node's attribute of that name; None if it has none."""
     return next((attribute for attribute in node.attribute if attribute.name == name), None)
 
 
 def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
-    """Write the graph of that file with these sizes, all that follows from them computed.
-
-    Args:
-        model: the file.
-        written: the path of the new file; its weights are written beside it.
-        sizes: the values of the graph's symbolic dimensions.
-    """
+    """Write the graph with these sizes of its symbolic dimensions, its weights beside it."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ERRORS_ONLY
+    options.log_severity_level = 3  # errors only
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(written)
     options.add_session_config_entry(_WEIGHTS_FILE, f"{written.name}.data")
@@ -121,6 +103,5 @@ def write_fixed(model: Path, written: Path, sizes: Mapping[str, int]) -> None:
 
 
 def _fixed_shape(value: Any) -> tuple[int, ...] | None:
-    """The value's shape; None if a size is open."""
     sizes = tuple(size.dim_value for size in value.type.tensor_type.shape.dim)
     return sizes if all(sizes) else None

@@ -13,12 +13,7 @@ from scipy import stats
 
 from analysis.compare.compare import ComparedValue, ComparisonBy
 from analysis.compare.values import Replication
-from orchestrator.commands.compare.answer import (
-    ComparisonRequest,
-    RunPairRequest,
-    compare_results,
-    compare_run_pair,
-)
+from orchestrator.commands.compare.command import compare_results, compare_run_pair
 from orchestrator.commands.compare.words import basis_text
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
@@ -41,7 +36,7 @@ def compared(database: Path, by: str, **options: Any) -> ComparisonBy:
         for name in ("metric", "baseline", "across_hosts")
         if name in options
     }
-    return compare_results(ComparisonRequest(SelectionRequest(database, **options), by, **own))
+    return compare_results(SelectionRequest(database, **options), by, **own)
 
 
 def ask(database: Path, sql: str) -> list[Any]:
@@ -240,7 +235,7 @@ def test_what_cannot_be_compared_is_refused_with_help(
 
 
 def test_two_runs_are_compared_cell_by_cell_with_what_differs(database: Path) -> None:
-    pair = compare_run_pair(RunPairRequest(SelectionRequest(database), FIRST, "last"))
+    pair = compare_run_pair(SelectionRequest(database), FIRST, "last")
     (cell,) = pair.cells
     assert cell.after.ratio == pytest.approx(15 / 10.2)
     assert cell.after.differs is True
@@ -277,7 +272,7 @@ def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(
     there = str(write_records(tmp_path / "there", [THEN]))
     selected = SelectionRequest(write_records(tmp_path / "here", [NOW] if apart else [THEN, NOW]))
     baseline = there if apart else BASE
-    pair = compare_run_pair(RunPairRequest(selected, baseline, RUN, metric))
+    pair = compare_run_pair(selected, baseline, RUN, metric=metric)
     (cell,) = pair.cells
     assert pair.metric.name == judged
     assert cell.after.speedup == pytest.approx(0.5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.results import metrics
-from orchestrator.commands.compare.answer import ComparisonRequest, compare_results
+from orchestrator.commands.compare.command import compare_results
 from orchestrator.commands.results.selection import SelectionRequest
 from tests.support.databases import write_records
 from tests.support.records import a_record
@@ -81,7 +81,7 @@ def test_energy_per_token_is_a_metric(tmp_path: Path) -> None:
         for backend, value in joules.items()
     ]
     request = SelectionRequest(write_records(tmp_path, records))
-    comparison = compare_results(ComparisonRequest(request, "backend", "energy_per_token"))
+    comparison = compare_results(request, "backend", metric="energy_per_token")
     (group,) = comparison.groups
     assert {row.name: row.result.value for row in group.rows} == joules
     assert comparison.metric.heading == "energy per token, J"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.compatibility.answer import CompatibilityReport, report_compatibility
+from orchestrator.commands.compatibility.command import CompatibilityReport, report_compatibility
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo

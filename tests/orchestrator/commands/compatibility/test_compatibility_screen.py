@@ -5,8 +5,7 @@ from typing import Any
 
 from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Level, Obstacle, Rating
-from orchestrator.commands.compatibility.answer import CompatibilityReport
-from orchestrator.commands.compatibility.table import compatibility_sheet
+from orchestrator.commands.compatibility.command import CompatibilityReport, compatibility_sheet
 from orchestrator.screen.sheet import Sheet, print_sheet
 from tests.orchestrator.conftest import Screen
 

@@ -7,16 +7,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.commands.exchange.merge import merge_paths
+from orchestrator.commands.exchange.merge import merge_paths, print_merged
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.records.validate import Damaged
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record.files import save_record
 from runner.contract.record.record import SCHEMA_VERSION
 from runner.contract.record.verdict import Status
+from tests.orchestrator.conftest import Screen
 from tests.support.records import a_record, record_for
 from tests.support.runs import a_run_folder
 
@@ -43,7 +45,7 @@ def a_finished_run(results: Path, run_id: str = "run-1") -> RunFolder:
 
 def give(folder: RunFolder, batch_size: int, status: Status) -> Path:
     (cell,) = (cell for cell in folder.cells if cell.batch_size == batch_size)
-    folder.save(record_for(folder.job([cell], HERE), cell, status=status))
+    folder.save(record_for(folder.run.job([cell], HERE), cell, status=status))
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 
 
@@ -69,7 +71,7 @@ def test_a_run_is_merged_once_with_what_is_known_of_it(results: Path, database: 
 def test_records_of_another_schema_stay_where_they_are(results: Path, database: Path) -> None:
     folder = a_finished_run(results)
     (cell, *_) = folder.cells
-    record = record_for(folder.job([cell], HERE), cell, schema_version=SCHEMA_VERSION - 1)
+    record = record_for(folder.run.job([cell], HERE), cell, schema_version=SCHEMA_VERSION - 1)
     folder.save(record)
     before = folder.file_of(cell).read_bytes()
     report = merge_run(folder, database)
@@ -259,3 +261,47 @@ def test_a_run_folder_from_elsewhere_falsifies_nothing_and_completes_a_run(
         stored = store.described_runs()["run-1"].run
     assert (stored.command, stored.seed) == (mine.run.command, mine.run.seed)
     assert stored.finished_at is not None
+
+
+DATABASE = Path("lab.duckdb")
+DAMAGED = (Damaged(Path("a.parquet"), "truncated"),)
+MERGED = MergeReport(3, 2, 1, DAMAGED, ("run/cell",), hosts=(("vm", 1), ("lab\x1b[1m", 4)))
+
+
+def test_a_merge_names_hosts_database_and_the_next_step(screen: Screen) -> None:
+    assert screen.lines(print_merged, MERGED, DATABASE) == [
+        "3 inserted, 2 replaced, 1 unchanged",
+        "4 records from lab\\u001b[1m, 1 record from vm into lab.duckdb",
+        "next:",
+        "  orchestrator query latest_results --database lab.duckdb",
+    ]
+    many = replace(MERGED, hosts=tuple((f"host-{n}", 1) for n in range(7)))
+    assert "host-4 and 2 more hosts into" in screen.lines(print_merged, many, DATABASE)[1]
+
+
+def test_a_merge_that_changed_nothing_says_so(screen: Screen) -> None:
+    assert screen.lines(print_merged, MergeReport(unchanged=4), DATABASE) == [
+        "0 inserted, 0 replaced, 4 unchanged",
+        "database: lab.duckdb had all of them",
+    ]
+    assert screen.lines(print_merged, MergeReport(damaged=DAMAGED), DATABASE) == [
+        "0 inserted, 0 replaced, 0 unchanged: nothing was merged into lab.duckdb"
+    ]
+
+
+def test_in_json_all_of_it_is_there(screen: Screen) -> None:
+    assert screen.data(print_merged, MERGED, DATABASE) == {
+        "inserted": 3,
+        "replaced": 2,
+        "unchanged": 1,
+        "damaged": [{"file": "a.parquet", "reason": "truncated"}],
+        "refused": ["run/cell"],
+        "contradicted": [],
+        "hosts": {"lab\x1b[1m": 4, "vm": 1},
+        "database": "lab.duckdb",
+    }
+
+
+def test_hosts_of_several_merges_are_counted_together() -> None:
+    total = MergeReport(1, hosts=(("vm", 1),)) + MergeReport(2, hosts=(("vm", 2),))
+    assert (total.inserted, sum(count for _, count in total.hosts)) == (3, 3)

@@ -11,13 +11,7 @@ import numpy
 import pytest
 
 import runner
-from orchestrator.commands.fleet.host_program import (
-    OrderExecution,
-    Waits,
-    order_folder,
-    orders_folder,
-    serve_driver,
-)
+from orchestrator.commands.fleet.host_program import order_folder, orders_folder, serve_driver
 from orchestrator.fleet.messages import (
     Beat,
     Cancel,
@@ -33,8 +27,8 @@ from orchestrator.fleet.messages import (
     message_to_driver,
     read_frame,
 )
-from orchestrator.fleet.progress import SendingObserver
-from orchestrator.fleet.wire import Wire
+from orchestrator.fleet.wire import SendingObserver, Wire
+from orchestrator.running.execution import RunExecution
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import run_file_text
 from runner.contract.errors import ImageError, StoreError, UsageError
@@ -146,7 +140,8 @@ def test_what_cannot_be_launched_is_declined_once_and_has_no_verdict(tmp_path: P
     folder = a_run_folder(tmp_path, a_plan(rounds=2))
     options = RunOptions(scratch=True)
     observer = SendingObserver(Wire(out), "ssh")
-    execution = OrderExecution(folder, launcher, observer, options, memory_bytes=None)
+    execution = RunExecution(folder, launcher, observer, options)
+    execution.decline = observer.decline
     observer.folder = folder
     execution.measure()
     stream, said = BytesIO(out.getvalue()), list[ToDriver]()
@@ -168,7 +163,7 @@ def test_a_driver_that_says_nothing_is_not_waited_for() -> None:
         os.close(saying)
 
     with os.fdopen(listening, "rb", buffering=0) as stream:
-        assert serve_driver(stream, BytesIO(), waits=Waits(silence_s=0.02), end=end) == 0
+        assert serve_driver(stream, BytesIO(), silence_s=0.02, end=end) == 0
     assert ended.is_set()
 
 

@@ -1,5 +1,6 @@
 """The hosts that a run begins with: who is left out, who is waited for, by which launcher."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ from orchestrator.fleet.transport import HostBusy
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from runner.contract.errors import Unavailable
-from tests.orchestrator.fleet.test_questions import FACTS, ScriptedConversation, ScriptedTransport
+from tests.orchestrator.fleet.test_presence import FACTS, ScriptedConversation, ScriptedTransport
 from tests.support.words import raises_words
 
 Script = Callable[[], ScriptedConversation]
@@ -61,26 +62,28 @@ def reached(notes: list[str], *, every: bool = False, **scripts: Script) -> Reac
 )
 def test_a_host_that_measures_otherwise_is_left_out(changes: dict[str, str], note: str) -> None:
     notes = list[str]()
-    assert reached(notes, a=tells(), b=tells(**changes)).hosts.keys() == {"a"}
+    assert reached(notes, a=tells(), b=tells(**changes)).facts.keys() == {"a"}
     assert notes == [f"{note}; it is left out"]
 
 
 def test_a_busy_host_comes_later() -> None:
     notes = list[str]()
     fleet = reached(notes, a=tells(), b=busy(1))
-    assert (fleet.hosts.keys(), fleet.busy.keys()) == ({"a"}, {"b"})
-    assert fleet.ask(fleet.busy["b"], "b") == facts()
+    assert fleet.facts.keys() == fleet.presence.alive == {"a"}
+    while not (returned := fleet.presence.returned()):
+        time.sleep(0.01)
+    assert returned["b"].facts == facts()
 
 
 def test_of_hosts_that_are_all_busy_the_first_is_waited_for() -> None:
     notes = list[str]()
     fleet = reached(notes, a=busy(2), b=busy(9))
-    assert (fleet.hosts.keys(), fleet.busy.keys()) == ({"a"}, {"b"})
+    assert fleet.facts.keys() == fleet.presence.alive == {"a"}
     assert notes[0].startswith("waiting for a, b: host: is busy")
 
 
 def test_each_busy_host_is_waited_for_where_each_class_measures() -> None:
-    assert reached([], every=True, a=tells(), b=busy(2)).hosts.keys() == {"a", "b"}
+    assert reached([], every=True, a=tells(), b=busy(2)).facts.keys() == {"a", "b"}
 
 
 def test_hosts_with_an_engine_are_asked_again_if_others_have_none() -> None:
@@ -96,7 +99,7 @@ def test_hosts_with_an_engine_are_asked_again_if_others_have_none() -> None:
 
     fleet = reached([], a=lambda: Docker([]), b=tells())
     assert fleet.launcher == "process"
-    assert {host.facts.launcher for host in fleet.hosts.values()} == {"process"}
+    assert {host.launcher for host in fleet.facts.values()} == {"process"}
     assert asked == ["auto", "process"]
 
 

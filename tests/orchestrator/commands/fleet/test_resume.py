@@ -14,7 +14,7 @@ from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
-from orchestrator.running.own_verdicts import save_verdicts
+from orchestrator.running.outcome import save_verdicts
 from orchestrator.store.query.results import RunSummary
 from orchestrator.store.query.runs import resolve_group
 from orchestrator.store.store import Store

@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.measure.baseline import find_baseline, left_out, version_of
-from orchestrator.commands.measure.interleave import report_pairs
+from orchestrator.commands.measure.interleave import (
+    find_baseline,
+    left_out,
+    report_pairs,
+    version_of,
+)
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.merge_run import merge_run
@@ -43,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run_id, measured in runs.items():
         folder = a_run_folder(results, a_plan([cell for cell, _ in measured]), run_id)
         for cell, provenance in measured:
-            job = folder.job([cell], provenance).model_copy(update={"graph": GRAPH})
+            job = folder.run.job([cell], provenance).model_copy(update={"graph": GRAPH})
             folder.save(record_for(job, cell))
         merge_run(folder, results / "benchmarks.duckdb")
         if run_id == "run-2":

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.commands.measure.pipelines.gitlab import gitlab_pipeline
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import split_judge
+from orchestrator.commands.measure.pipelines.files import gitlab_pipeline
+from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, pipeline_jobs, split_judge
 from orchestrator.planning.plan import make_plan
 from tests.docs.command_line import parse
 from tests.support.matrices import matrix_of

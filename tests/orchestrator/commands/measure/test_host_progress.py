@@ -7,7 +7,7 @@ from rich.console import Console
 
 from orchestrator.commands.measure.fleet.progress import LiveFleetObserver, PlainFleetObserver
 from orchestrator.screen.streams import after_work
-from tests.orchestrator.commands.measure.test_progress import CELLS, JOB, Stopwatch, record_of
+from tests.orchestrator.commands.program.test_progress import CELLS, JOB, Stopwatch, record_of
 
 Capture = pytest.CaptureFixture[str]
 

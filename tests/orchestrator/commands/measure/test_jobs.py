@@ -1,4 +1,4 @@
-"""Jobs of a pipeline: each cell in one of them, compared ones together, all about as long."""
+"""A plan as the jobs of a pipeline: exact, comparable on one runner, about equally long."""
 
 import json
 from pathlib import Path
@@ -9,17 +9,53 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from orchestrator.commands.measure.pipelines.github import github_matrix
-from orchestrator.commands.measure.pipelines.jobs import MAX_JOBS, PipelineJob, pipeline_jobs
-from orchestrator.commands.measure.pipelines.labels import RUNNER_LABELS, parse_runner_labels
-from orchestrator.commands.measure.pipelines.rotation import Share, share_of_models
+from orchestrator.commands.measure.pipelines.files import github_matrix
+from orchestrator.commands.measure.pipelines.jobs import (
+    MAX_JOBS,
+    RUNNER_LABELS,
+    PipelineJob,
+    Share,
+    balanced,
+    parse_runner_labels,
+    pipeline_jobs,
+    share_of_models,
+    shared_groups,
+)
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
-from orchestrator.planning.plan import Plan, make_plan
-from orchestrator.planning.schedule import schedule
-from runner.contract.cell import Selector
+from orchestrator.planning.plan import Plan, make_plan, schedule
+from orchestrator.system.selector import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
+
+SECONDS = st.lists(st.floats(0.1, 1e4), min_size=1, max_size=40)
+
+
+@given(SECONDS, st.integers(1, 8))
+def test_every_work_is_in_one_group_and_none_is_much_longer(
+    seconds: list[float], groups: int
+) -> None:
+    found = balanced(seconds, groups)
+    assert sorted(index for group in found for index in group) == [*range(len(seconds))]
+    longest = max(sum(seconds[index] for index in group) for group in found)
+    bound = max(sum(seconds) / groups, *seconds)
+    assert longest <= (2 - 1 / groups) * bound * (1 + 1e-9)
+    if len(seconds) >= groups:
+        assert all(found)
+
+
+@given(st.dictionaries(st.text(max_size=3), SECONDS, min_size=1, max_size=6), st.integers(6, 30))
+def test_each_key_has_a_group_and_none_has_more_than_its_work(
+    seconds: dict[str, list[float]], most: int
+) -> None:
+    groups = shared_groups(seconds, most)
+    assert all(1 <= groups[key] <= len(work) for key, work in seconds.items())
+    assert sum(groups.values()) == min(most, sum(map(len, seconds.values())))
+
+
+def test_longer_work_gets_more_groups() -> None:
+    assert shared_groups({"slow": [60.0] * 9, "fast": [1.0] * 9}, 8) == {"slow": 7, "fast": 1}
+
 
 LABELS = {"cpu": ("self-hosted", "cpu"), "fake": ("ubuntu-latest",)}
 WIDE = ["fp32", "bf16"]

@@ -1,5 +1,9 @@
+"""`run`, `bench` and `run --resume`, as a user sees them."""
+
 import json
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -93,17 +97,6 @@ def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
     assert (measure["profile"], measure["heat_s"]) == ("audit", 60)
 
 
-@pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])
-def test_nothing_to_do_is_said(place: Workplace, glob: str) -> None:
-    done = place.run("--select", glob)
-    complains(done, 3, f"error: --select {glob!r} keeps none of 3 cells", "hint: a word keeps")
-    assert done.stderr.count("none of 3 cells") == 1
-    for command in ("plan", "plan --format github", "run --dry-run", "run --prepare-only"):
-        again = place.do(*command.split(), "matrix.yaml", "--select", glob)
-        assert (again.returncode, again.stdout, again.stderr) == (3, "", done.stderr)
-    assert not (place.folder / "results").exists()
-
-
 def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     done = place.run("--dry-run")
@@ -152,3 +145,50 @@ def test_locks_that_cannot_be_kept_are_told(place: Workplace) -> None:
     place.environment["ACCELMATRIX_LOCKS"] = str(place.folder / "file")
     done = place.run()
     assert (done.returncode, "device locks cannot be kept" in done.stderr) == (6, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--select", "*"],
+        ["--set", "axes.batch_size=1"],
+        ["--weights-seed", "3"],
+        ["--dry-run"],
+        ["--compare-to", "last"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_resuming_changes_no_plan(measured: Workplace, options: list[str]) -> None:
+    done = measured.do("run", "--resume", "last", *options)
+    complains(done, 2, f"so {options[0]} cannot change it")
+
+
+def test_an_unknown_run_or_another_matrix_is_refused(measured: Workplace) -> None:
+    done = measured.do("run", "--resume", "nobody")
+    complains(done, 2, "'nobody' is not a run", measured.run_folder.name)
+    complains(measured.do("run", "nowhere.yaml", "--resume", "last"), 2, "nowhere.yaml")
+    other = measured.folder / "other.yaml"
+    other.write_text((measured.folder / "matrix.yaml").read_text() + "# another\n")
+    done = measured.do("run", "other.yaml", "--resume", "last")
+    complains(done, 2, "other.yaml: differs from the matrix of run")
+
+
+def test_resuming_takes_the_variables_that_the_run_named(
+    measured: Workplace, tmp_path: Path
+) -> None:
+    place = Workplace(shutil.copytree(measured.folder, tmp_path / "named"), "process")
+    for record in place.run_folder.rglob("*.parquet"):
+        record.unlink()
+    path = place.run_folder / "run.json"
+    run = json.loads(path.read_text())
+    run["options"]["inherit_environ"] = ["UNSET_HERE"]
+    path.write_text(json.dumps(run))
+    complains(place.resume(), 2, "'UNSET_HERE' is not set in this environment")
+
+
+def test_resuming_merges_what_a_killed_run_did_not(measured: Workplace, tmp_path: Path) -> None:
+    place = Workplace(shutil.copytree(measured.folder, tmp_path / "killed"), "process")
+    (place.folder / "results/benchmarks.duckdb").unlink()
+    complains(place.resume(), 3, "a verdict for each of its cells")
+    assert sorted(place.verdicts().values()) == ["failed", "ok", "ok"]
+    assert place.has_one_verdict_each()

@@ -9,21 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.measure.browser.command import (
-    GraphFolders,
-    PageGraphs,
-    gather_graphs,
-    page_graphs,
-)
+from orchestrator.commands.measure.browser_command import PageGraphs, gather_graphs, page_graphs
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import NothingToDo
 from runner.contract.models import ModelSpec, catalogue
-from runner.contract.web.pages import RUNTIME_FOLDER
+from runner.contract.web import RUNTIME_FOLDER
 from tests.conftest import ROOT
 from tests.support.command_line import complains
 from tests.support.fakes import KeptObserver
@@ -45,7 +40,7 @@ def gathered(
     save_graph(graphs, {"forward": layer()})
     versions = versions_of(GRAPHS, in_images=in_images)
     (graphs / KEY).rename(graphs / graph_name(model, cells[0], 0, versions))
-    return gather_graphs(cells, {KEY: model}, GraphFolders(graphs, 0))
+    return gather_graphs(cells, {KEY: model}, graphs, 0)
 
 
 @pytest.mark.parametrize("in_images", [False])

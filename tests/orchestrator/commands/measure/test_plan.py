@@ -1,28 +1,89 @@
-"""What a run may be asked for."""
+"""A plan for people, for programs and for pipelines; what it knows of the machine and the past."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.machine import host_facts
+from orchestrator.backends.machine import Machine, host_facts
 from orchestrator.commands.measure import plan as planning
-from orchestrator.commands.measure.plan import past_speeds, plan_jobs, plan_run
-from orchestrator.commands.measure.request import PlanRequest
+from orchestrator.commands.measure import request
+from orchestrator.commands.measure.plan import (
+    PlannedExport,
+    PlanningNotes,
+    PlanReport,
+    past_speeds,
+    plan_jobs,
+    plan_run,
+    print_plan,
+)
+from orchestrator.commands.measure.request import PlanRequest, available_backends
 from orchestrator.commands.measure.run import describe_repeat
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
+from orchestrator.launchers import diagnosis
+from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
+from runner.contract.axes import Backend
+from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
 from runner.contract.models import find
+from runner.contract.reasons import Reason, reason
 from runner.contract.record.files import save_record
 from runner.contract.record.ids import model_id
 from runner.contract.record.record import Record
+from tests.orchestrator.conftest import Screen
 from tests.support.command_line import complains, files
+from tests.support.jobs import fake_cell
 from tests.support.records import EXAMPLE_HOST, a_record, cell_of
 from tests.support.runs import a_plan
 from tests.support.workplace import Workplace
+
+SIMULATED = {"qnn": "the simulator's time says nothing about a device"}
+_REASONS: dict[Backend, Reason] = {
+    backend: reason("said", text=text)  # type: ignore[misc]
+    for backend, text in SIMULATED.items()
+}
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A machine with a CPU and a simulator; the launchers that were asked for."""
+    asked: list[str] = []
+
+    def runnable(launcher: str) -> list[str]:
+        asked.append(launcher)
+        return ["cpu", "qnn"]
+
+    def machine(purpose: Purpose) -> Machine:
+        return Machine(unavailable={} if purpose == "verify" else _REASONS)
+
+    monkeypatch.setattr(diagnosis, "runnable", runnable)
+    monkeypatch.setattr(request, "this_machine", machine)
+    return asked
+
+
+def test_a_simulator_is_left_out_of_what_is_timed(machine: list[str]) -> None:
+    timed = available_backends("process", "measure")
+    assert (timed.launcher, timed.backends, timed.left_out) == ("process", ["cpu"], SIMULATED)
+    assert available_backends("process", "verify").backends == ["cpu", "qnn"]
+    assert machine == ["process", "process"]
+
+
+def test_a_request_asks_the_machine_once_and_only_for_the_word(machine: list[str]) -> None:
+    options = RunOptions(launcher="process")
+
+    def backends(*named: str) -> object:
+        axes = {"model": ["bert-tiny"], "backend": named}
+        request = PlanRequest(BenchOptions.of_axes(axes), options=options)
+        return request.parsed.axes["backend"]
+
+    assert backends("cuda") == ("cuda",)
+    assert machine == []
+    assert backends("available") == ("cpu",)
+    assert machine == ["process"]
 
 
 def test_a_plan_too_large_for_one_run_is_refused(
@@ -164,3 +225,56 @@ def test_a_repetition_is_named_with_what_fills_gaps(
     assert describe_repeat(plan, "docker", database, EXAMPLE_HOST) is None
     assert describe_repeat(plan, "process", tmp_path / "none.duckdb", EXAMPLE_HOST) is None
     assert describe_repeat(plan, "process", database, None) is None
+
+
+SKIPPED = fake_cell(64)
+PLAN = a_plan(skips={SKIPPED: "the model ends at 32"}).model_copy(
+    update={"notes": ("--limit 3 leaves out 2 of 5 cells",)}
+)
+REPORT = PlanReport(PLAN, ())
+EXPORTING = replace(REPORT, exports=(PlannedExport("scripted", "forward", "fp32", 100.0),))
+
+
+def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen) -> None:
+    lines = screen.lines(print_plan, REPORT)
+    assert lines[0].split() == ["cell", "decision", "estimate", "reason"]
+    assert lines[1].split() == [fake_cell(1).id, "run", "1s"]
+    assert lines[4].split() == [SKIPPED.id, "skip", "–", "[1]"]
+    assert "[1] the model ends at 32" in lines
+    assert "note: --limit 3 leaves out 2 of 5 cells" in lines
+    assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
+
+
+def test_reasons_of_a_plan_stand_once(screen: Screen) -> None:
+    plan = a_plan(skips=dict.fromkeys([fake_cell(8), fake_cell(16)], "the model ends at 4"))
+    lines = screen.lines(print_plan, PlanReport(plan, ()))
+    assert [line.split()[-1] for line in lines if " skip " in line] == ["[1]", "[1]"]
+    assert [line for line in lines if "the model ends" in line] == ["[1] the model ends at 4"]
+
+
+def test_a_long_planning_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seconds = iter([0.0, 1.0, 6.0, 7.0, 12.0])
+    notes = PlanningNotes(clock=lambda: next(seconds))
+    for done in (0, 16_384, 32_768, 49_152):
+        notes("made", done, 1_000_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "planning: 16,384 of 1,000,000 cells made",
+        "planning: 49,152 of 1,000,000 cells made",
+    ]
+
+
+def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "note: 1 graph is exported first, in about 1m40s, and kept for later runs"
+    assert note in screen.lines(print_plan, EXPORTING)
+    assert EXPORTING.exporting_s == 100
+    print_plan(EXPORTING, as_json=True)
+    text = capsys.readouterr().out
+    data = json.loads(text)
+    assert data["exports"] == [
+        {"model": "scripted", "content": "forward", "numbers": "fp32", "estimate_s": 100.0}
+    ]
+    assert text == json.dumps(data, indent=2) + "\n"

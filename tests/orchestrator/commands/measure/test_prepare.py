@@ -7,7 +7,6 @@ import pytest
 
 from orchestrator.commands.measure.prepare import (
     PREPARATIONS_FOLDER,
-    Preparation,
     PreparedGraph,
     export_missing,
     plan_preparation,
@@ -42,7 +41,7 @@ class Trial:
     def begin(self) -> RunFile:
         return plan_preparation(self.plan, SOURCE, self.results, OPTIONS)
 
-    def prepare(self) -> Preparation:
+    def prepare(self) -> tuple[PreparedGraph, ...]:
         return export_missing(self.begin(), self.results, self.launcher, self.observer)
 
 
@@ -56,7 +55,7 @@ def refuses(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
 
 def test_each_graph_is_told_once_with_how_it_was_made(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(1), a_cell(8), a_cell(mode="startup"), a_cell(precision="int8"))
-    assert trial.prepare().graphs == (
+    assert trial.prepare() == (
         PreparedGraph(
             "scripted",
             "forward",
@@ -79,11 +78,10 @@ def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path)
     trial.launcher.graph_script = refuses
     prepared = trial.prepare()
     reason = "no prepared graph: dynamic shapes: a guard\nstatic shape: no"
-    assert [(graph.shape, graph.remedy, graph.failure) for graph in prepared.graphs] == [
+    assert [(graph.shape, graph.remedy, graph.failure) for graph in prepared] == [
         ("b1-s8", None, reason),
         ("b8-s8", None, reason),
     ]
-    assert prepared.missing == 2
 
 
 def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -> None:
@@ -122,5 +120,5 @@ def test_without_an_image_each_graph_fails_after_one_try(tmp_path: Path) -> None
 
     trial = Trial(tmp_path, a_cell(), a_cell(mode="generation", new_tokens=2))
     trial.launcher = Imageless(measures_all)
-    assert ["no image" in (graph.failure or "") for graph in trial.prepare().graphs] == [True] * 2
+    assert ["no image" in (graph.failure or "") for graph in trial.prepare()] == [True] * 2
     assert asked == ["cpu"]

@@ -1,11 +1,21 @@
-"""Counts come from the catalogue, else from an earlier job, else from a new one, if it may."""
+"""Counts come from the catalogue, an earlier job, a new one, or a sibling with a mark."""
 
 from pathlib import Path
 from queue import Queue
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from orchestrator.commands.predict.counted_work import ModelCounts, count_models, known_counts
+from analysis.predict.predictor import NoPrediction, Prediction
+from orchestrator.commands.predict import cells
+from orchestrator.commands.predict.cells import (
+    ModelCounts,
+    PossibleCells,
+    count_models,
+    known_counts,
+)
+from orchestrator.commands.predict.questions import forecast_cells
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.matrix import Source, resolve
@@ -41,7 +51,6 @@ class Trial:
         self.observer = KeptObserver()
 
     def count(self, *models: ModelSpec) -> list[ModelCounts]:
-        """Count the models now."""
         named = {f"id-{number}": model for number, model in enumerate(models)}
         counts = count_models(named, self.results, self.launcher, self.observer)
         assert list(counts) == list(named)
@@ -49,8 +58,6 @@ class Trial:
 
 
 def leaves(content: str) -> Script:
-    """A launch that leaves this in the file."""
-
     def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
         (out / COUNTS_FILE).write_text(content)
         return finish(lines)
@@ -168,3 +175,48 @@ def test_a_folder_is_counted_by_a_process_that_reads_no_weights(tmp_path: Path) 
     cell = fake_cell(2, model="ours", backend="cpu", runtime="torch")
     assert iteration_work(models["a"], cell, polynomials) is not None
     assert known_counts(models["a"], results) == counts
+
+
+REASON = "shapes follow from values"
+BERT = find("bert-base-uncased")
+
+
+class AnsweringForecaster:
+    """A forecaster that knows the answer to everything it is asked."""
+
+    machines = (SimpleNamespace(key="here", name="here", backends=("cpu",)),)
+
+    def machine_of(self, _: str) -> Any:
+        return self.machines[0]
+
+    def forecasts(self, cells: Any, *_: Any) -> Any:
+        return {"latency": [Prediction(1.0, 0.5, 2.0, "family", ())] * len(cells)}
+
+
+def asked(model: ModelSpec, monkeypatch: pytest.MonkeyPatch, folder: Path) -> PossibleCells:
+    """A question about a model that a job failed to count."""
+    counts = {model.name: ModelCounts(None, REASON)}
+    monkeypatch.setattr(cells, "_counted", lambda *_: counts)
+    cell = fake_cell(model=model.name, backend="cpu", runtime="torch")
+    possible = PossibleCells(((cell, None),), {model.name: model})
+    return cells.counted_cells(possible, folder, cells.unheard_notice)
+
+
+def test_a_sibling_answers_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = BERT.model_copy(update={"name": "mine", "forward": {"use_cache": False}})
+    possible = asked(model, monkeypatch, tmp_path)
+    assert possible.uncounted == {}
+    (one,) = forecast_cells(AnsweringForecaster(), possible, ("latency",))  # type: ignore[arg-type]
+    answer = one.answers["latency"]
+    assert isinstance(answer, Prediction)
+    assert answer.extrapolates
+    assert f"the work of mine is not counted ({REASON}); it is taken from" in answer.outside[0]
+    assert BERT.name in answer.outside[0]
+
+
+def test_without_a_sibling_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = BERT.model_copy(update={"name": "mine", "config": {"model_type": "swin"}})
+    possible = asked(model, monkeypatch, tmp_path)
+    assert possible.guessed == {}
+    (one,) = forecast_cells(AnsweringForecaster(), possible, ("latency",))  # type: ignore[arg-type]
+    assert one.answers["latency"] == NoPrediction(f"the work of mine is not counted: {REASON}")

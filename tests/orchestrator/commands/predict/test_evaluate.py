@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.predict import evaluation
+from orchestrator.commands.predict import training
 from tests.support.command_line import call
 
 FILE = "benchmark-infer-amp-{layout}-pt240-cu124-rtx3090.csv"
@@ -21,7 +21,6 @@ MODELS = 6
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a database with results of six models in two layouts."""
     path = tmp_path_factory.mktemp("imported")
     for layout, factor in (("nchw", 1.0), ("nhwc", 1.2)):
         lines = [
@@ -61,7 +60,7 @@ def test_files_hold_shares_and_every_baseline(folder: Path) -> None:
 def test_of_many_results_one_fold_is_hidden_unless_all_are_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], every: bool
 ) -> None:
-    monkeypatch.setattr(evaluation, "MOST_TRAINED", MODELS)
+    monkeypatch.setattr(training, "MOST_TRAINED", MODELS)
     done = call(*EVALUATE, *words, "--json", folder=folder, environment={})
     (row,) = [one for one in json.loads(done.stdout)["trials"] if one["novelty"] == "model"]
     assert row["of_folds"] > 1
@@ -69,13 +68,6 @@ def test_of_many_results_one_fold_is_hidden_unless_all_are_asked_for(
     assert (row["questions"] == 2 * MODELS) == every
     said = call(*EVALUATE, *words, folder=folder, environment={}).stdout
     assert ("--every-fold hides all" in said) == (not every)
-
-
-@pytest.mark.slow
-def test_a_database_without_own_results_has_nothing_to_hide(folder: Path) -> None:
-    done = call("predict", "evaluate", folder=folder, environment={})
-    assert done.returncode == 3
-    assert "holds no result to learn from" in done.stderr
 
 
 def test_an_unknown_target_is_refused(tmp_path: Path) -> None:

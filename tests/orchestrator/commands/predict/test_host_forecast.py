@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.commands.measure.plan import report_plan
 from orchestrator.commands.measure.request import PlanRequest
-from orchestrator.commands.options.bench import BenchOptions
+from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.predict import host_forecast as forecast
 from orchestrator.commands.predict.host_forecast import find_forecast, host_forecast
 from orchestrator.commands.predict.training import train_predictor

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.predict.kept_evaluation import EVALUATION_NAME
+from analysis.predict.manifest import EVALUATION_NAME
 from orchestrator.commands.predict.stored_predictor import keep_evaluation, open_predictor
 from orchestrator.store.store import Store
 from runner.contract.models import find
@@ -16,7 +16,7 @@ from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from tests.analysis.predict.examples import an_evaluation
 from tests.orchestrator.commands.conftest import HOSTILE
-from tests.orchestrator.commands.report.test_report_screen import Reader
+from tests.orchestrator.commands.report.test_report import Reader
 from tests.support.command_line import call, complains
 from tests.support.databases import write_records
 from tests.support.records import a_record
@@ -51,7 +51,6 @@ def ask(folder: Path, *words: str, width: int | None = None) -> Any:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a database with its predictor; nobody changes it."""
     folder = tmp_path_factory.mktemp("trained")
     batches = (1, 2, 3, 4, 6, 8, 12, 16)
     write_records(
@@ -82,14 +81,12 @@ def evaluated(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copied(evaluated: Path, tmp_path: Path) -> Path:
-    """A copy of that, which a test may change."""
     shutil.copytree(evaluated, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def parts(evaluated: Path) -> dict[str, Any]:
-    """The sections of the report by name."""
     done = ask(evaluated, *REPORT, "--json")
     assert done.returncode == 0, done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)["sections"]}
@@ -241,7 +238,6 @@ def test_what_cannot_be_shown_is_refused_with_the_command_that_helps(
     [
         (("last",), "report prediction: unexpected 'last'"),
         (("--model", "bert-tiny"), "is about the whole predictor"),
-        (("--source", "all"), "is about the whole predictor"),
         (("--threshold", "5%"), "judges nothing"),
     ],
 )
@@ -249,7 +245,3 @@ def test_options_that_would_choose_are_refused(
     trained: Path, words: tuple[str, ...], message: str
 ) -> None:
     complains(ask(trained, *REPORT, *words), 2, message)
-
-
-def test_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
-    complains(ask(tmp_path, *REPORT), 6, DATABASE)

@@ -16,8 +16,6 @@ _LARGE = 'save_predictor(paths[0], {"a.json": "x" * 10**6, "predictor.json": "ne
 
 
 class Torn(dict[str, str]):
-    """Files of which the second is never written."""
-
     def items(self) -> Iterator[tuple[str, str]]:  # type: ignore[override]
         yield "a.json", "[]"
         raise KeyboardInterrupt
@@ -29,7 +27,6 @@ def content(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with a predictor."""
     Store.open(tmp_path / NAME).close()
     save_predictor(tmp_path / NAME, OLD, "0")
     return tmp_path / NAME

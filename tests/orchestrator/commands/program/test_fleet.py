@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.fleet.journal import HostJournal, journal_folder
+from orchestrator.fleet.host import HostJournal, journal_folder
 from orchestrator.fleet.transports.ray import require_token
 from runner.contract.errors import Unavailable
 from tests.conftest import ROOT

@@ -1,10 +1,16 @@
+"""The program: help, refusals of words, what a short command imports, and its end."""
+
 import json
 import shlex
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.commands import COMMANDS, PANELS
+from orchestrator.commands.app import COMMANDS, PANELS
+from orchestrator.store.store import Store
 from runner import __version__
 from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
@@ -40,9 +46,6 @@ def test_every_command_explains_itself_as_the_list_does(place: Workplace, comman
     assert " ".join(done.stdout.split()).partition("[OPTIONS]")[2].find(sentence) > 0
 
 
-UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -70,9 +73,8 @@ UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
         ("run", "name a matrix file"),
         ("bench --seed -1", "--seed: -1 is not between 0 and "),
         ("bench --batch-size 1, 4", "--batch-size 1, 4: no blanks: 1,4"),
-        ("plan matrix.yaml --format xml", UNKNOWN_FORMAT),
+        ("plan matrix.yaml --format xml", "--format: 'xml' is not one of table,"),
         ("merge", "orchestrator merge: RESULTS… is missing"),
-        ("query 'SELECT 1' --format xml", UNKNOWN_FORMAT),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_happens(
@@ -117,11 +119,10 @@ def test_one_thing_has_one_name_in_any_spelling(place: Workplace, line: str) -> 
         ("--mode trainings", "--mode: 'trainings' is unknown; did you mean training? (inf"),
     ],
 )
-@pytest.mark.parametrize("command", ["bench"])
 def test_a_word_that_belongs_elsewhere_is_answered_with_the_right_option(
-    place: Workplace, command: str, options: str, answer: str
+    place: Workplace, options: str, answer: str
 ) -> None:
-    complains(place.do(command, "--model", "bert-tiny", *options.split()), 2, answer)
+    complains(place.do("bench", "--model", "bert-tiny", *options.split()), 2, answer)
 
 
 @pytest.mark.parametrize("line", ["bench -h", "models list -h"])
@@ -152,3 +153,41 @@ def test_a_reader_that_has_had_enough_is_no_bug(place: Workplace) -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == 128 + signal.SIGPIPE
+
+
+ENGINE = ("docker", "requests")
+TABLES = ("numpy", "pandas", "pyarrow", "orchestrator.exchange.bundles.check")
+DATABASE = ("duckdb", "orchestrator.store.store")
+SCREEN = ("rich.progress", "rich.table")
+MODELS = ("runner.contract.cell",)
+RECORDS = ("runner.contract.record.record", "orchestrator.store.merge.merge")
+_REPORT = """
+import json, sys
+from orchestrator.commands.main import main
+sys.argv = json.loads(sys.argv[1])
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (("--help",), ("pydantic", *ENGINE, *TABLES, *DATABASE, *SCREEN, *MODELS)),
+        (("plan", "matrix.yaml"), (*ENGINE, *TABLES, *RECORDS, "orchestrator.running.execution")),
+        (("query", "SELECT 1, now()"), (*ENGINE, *TABLES, *SCREEN, *MODELS, *RECORDS)),
+    ],
+    ids=lambda value: value[0] if value[0] in {"--help", "bench", "plan", "status"} else None,
+)
+def test_a_short_command_imports_nothing_heavy(
+    tmp_path: Path, arguments: tuple[str, ...], unwanted: tuple[str, ...]
+) -> None:
+    Store.open(tmp_path / "results" / "benchmarks.duckdb").close()
+    axes = "{model: bert-tiny, backend: cpu}"
+    (tmp_path / "matrix.yaml").write_text(f"version: 1\naxes: {axes}\n", "utf-8")
+    command = [sys.executable, "-c", _REPORT, json.dumps(["orchestrator", *arguments])]
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    loaded = set(json.loads(output.stdout.splitlines()[-1]))
+    assert loaded.isdisjoint(unwanted), loaded & set(unwanted)

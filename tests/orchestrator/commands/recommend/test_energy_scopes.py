@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from analysis.charts.energy import energy_rows
+from analysis.charts.efficiency import energy_rows
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.compare.answer import (
-    ComparisonRequest,
-    RunPairRequest,
-    compare_results,
-    compare_run_pair,
-)
-from orchestrator.commands.recommend.answer import RecommendationRequest, recommend_cells
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
+from orchestrator.commands.compare.command import compare_results, compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
@@ -33,7 +26,6 @@ OPENVINO = {"backend": "openvino", "runtime": "openvino"}
 
 
 def drew(joules: float, scope: str | None = HOST, **changes: Any) -> Record:
-    """A result whose samples took so many joules."""
     energy = {"energy_per_sample_joules": joules, "energy_scope": scope}
     return a_record(grade="A", **energy, **changes)
 
@@ -42,7 +34,7 @@ ON_THREE = [drew(4.0), drew(3.0, **OPENVINO), drew(1.0, BOARD, **GPU)]
 
 
 def compared(database: Path) -> Any:
-    return compare_results(ComparisonRequest(SelectionRequest(database), "backend", "energy"))
+    return compare_results(SelectionRequest(database), "backend", metric="energy")
 
 
 def test_backends_are_compared_within_a_scope(tmp_path: Path) -> None:
@@ -71,7 +63,7 @@ def test_another_scope_is_another_series(
     database = write_records(tmp_path, [drew(2.0, then, run_id=BASE), drew(4.0, now, **later)])
     selected = SelectionRequest(database)
     with pytest.raises(NothingToDo, match=f"1 of {words}"):
-        compare_run_pair(RunPairRequest(selected, BASE, RUN, "energy"))
+        compare_run_pair(selected, BASE, RUN, metric="energy")
     answer = judge_regressions(RegressionRequest(selected, BASE, RUN, ("energy", "latency")))
     verdicts = {one.metric.name: one for one in answer.judgements.judgements}
     assert verdicts["energy"].verdict == "not comparable"
@@ -80,18 +72,6 @@ def test_another_scope_is_another_series(
     with Store.open_readonly(database) as store:
         trends = trends_of(store, Selection(every=True), METRICS["energy"])
     assert (trends.series, trends.once) == ((), 2)
-
-
-def test_a_recommendation_ranks_one_scope(tmp_path: Path) -> None:
-    database = write_records(tmp_path, ON_THREE)
-    axes: dict[Any, Any] = {"model": ("bert-tiny",), "batch_size": ("1",), "precision": ("fp32",)}
-    request = RecommendationRequest(database, CandidateRequest(axes), "energy")
-    (choice,) = recommend_cells(request).choices
-    assert choice.ranking is not None
-    assert [row.candidate.cell.backend for row in choice.ranking.rows] == ["openvino", "cpu"]
-    reasons = {one.candidate.cell.id: one.objection for one in choice.left_out}
-    refused = reasons["cuda-bert-tiny-fp32-b1-s128-inference"]
-    assert (refused.kind, refused.reason) == ("other_scope", "joules of board, not package + dram")
 
 
 def test_a_chart_names_the_least_of_each_scope(tmp_path: Path) -> None:

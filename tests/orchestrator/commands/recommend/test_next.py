@@ -55,7 +55,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine is the one that measured, and lacks no device."""
     monkeypatch.setattr(next_cells, "this_host", lambda: EXAMPLE_HOST)
     monkeypatch.setattr(next_cells, "absent_devices", list)
 

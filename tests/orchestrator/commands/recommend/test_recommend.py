@@ -20,7 +20,6 @@ OVER_ALL = ("recommend", "--family", "embedding", "--database", "benchmarks.duck
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a database without a predictor."""
     path = tmp_path_factory.mktemp("recommend")
     write_comparable(path)
     (path / "prices.yaml").write_text("currency: EUR\nbackends: {cpu: {per_hour: 0.1}}\n")
@@ -81,9 +80,7 @@ def test_a_matrix_is_what_run_takes(folder: Path) -> None:
         (("--slo", "p95<50"), 2, "the limit has no unit"),
         (("--slo-confidence", "95%"), 2, "there is no --slo"),
         (("--slo", "p95<5ms", "--slo-confidence", "195%"), 2, "--slo-confidence"),
-        (("--memory", "2GBs"), 2, "'2GBs' is not a size"),
         (("--prices", "price.yaml"), 2, "did you mean prices.yaml?"),
-        (("--family", "embedding"), 2, "exactly one of --model, --family and --all"),
         (("--per", "second"), 2, "--per needs --next"),
         (("--slo", "p95<9ms", "--format", "matrix"), 3, "no candidate is left for a matrix"),
         (("--output", "best.txt"), 2, "its name says no format"),

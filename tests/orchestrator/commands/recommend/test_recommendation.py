@@ -12,11 +12,11 @@ from analysis.recommend.choices import Choice
 from analysis.recommend.service_levels import parse_service_level
 from orchestrator.commands.predict.stored_predictor import ReadyForecaster
 from orchestrator.commands.recommend.answer import (
+    CandidateRequest,
     Recommendation,
     RecommendationRequest,
     recommend_cells,
 )
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
 from tests.support.databases import write_records
@@ -76,7 +76,6 @@ def reasons(choice: Choice) -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def plain(database: Path) -> Choice:
-    """The answer to a question that requires nothing."""
     return only(asked(database))
 
 
@@ -139,11 +138,6 @@ def test_memory_takes_the_largest_batch_of_each_path_that_fits(database: Path) -
     )
 
 
-def test_running_out_below_a_limit_says_nothing_about_it(database: Path) -> None:
-    high = reasons(only(asked(database, memory_bytes=4_000_000_000)))
-    assert high["cpu-onnxruntime-bert-tiny-fp32-b8-s128-inference"].startswith("fit_unknown")
-
-
 def test_costs_need_a_price_for_the_device(database: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("currency: EUR\nhardware: {example cpu: {per_hour: 0.36}}\n")
@@ -175,12 +169,6 @@ def test_questions_without_an_answer_are_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         asked(database, **changes)
-
-
-def test_a_machine_without_results_of_a_model_has_no_candidates_left(database: Path) -> None:
-    choice = only(asked(database, model="vit-tiny"))
-    assert choice.ranking is None
-    assert {one.objection.kind for one in choice.left_out} == {"not_known", "unsupported"}
 
 
 class EveryBatchTakesAsLong:

@@ -8,12 +8,15 @@ import pytest
 
 from analysis.compare.values import selected_values
 from analysis.predict.examples.example_rows import example_rows
-from analysis.recommend.host import host_verdicts
+from analysis.recommend.known_results import host_verdicts
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
-from orchestrator.commands.compatibility.answer import report_compatibility
-from orchestrator.commands.recommend.answer import RecommendationRequest, recommend_cells
-from orchestrator.commands.recommend.candidate_cells import CandidateRequest
+from orchestrator.commands.compatibility.command import report_compatibility
+from orchestrator.commands.recommend.answer import (
+    CandidateRequest,
+    RecommendationRequest,
+    recommend_cells,
+)
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
 from runner.contract.record.record import Record

@@ -150,7 +150,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = in_containers(a_run_folder(results, a_plan(CELLS), f"run-{number}"))
         level = SLOW_MS if number >= GUILTY else FAST_MS
         for cell in folder.cells:
-            job = folder.job(folder.cells, in_image(number))
+            job = folder.run.job(folder.cells, in_image(number))
             when = RECORDED_AT + timedelta(hours=number)
             folder.save(a_verdict(job, cell, level * cell.batch_size, recorded_at=when))
     merge_paths([results], results / "benchmarks.duckdb", scratch=True)

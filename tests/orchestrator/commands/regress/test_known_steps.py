@@ -11,7 +11,6 @@ from orchestrator.commands.regress.answer import RegressionRequest, judge_regres
 from orchestrator.commands.regress.command import (
     LONGEST_REASON,
     Acceptance,
-    AcceptanceRequest,
     accept_step,
     acceptance_lines,
     withdraw_step,
@@ -56,8 +55,8 @@ def database(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(made, tmp_path))
 
 
-def asked(database: Path, run: str, because: str = BECAUSE, **filters: Any) -> AcceptanceRequest:
-    return AcceptanceRequest(SelectionRequest(database, filters=filters), run, because)  # type: ignore[arg-type]
+def cells(database: Path, **filters: Any) -> SelectionRequest:
+    return SelectionRequest(database, filters=filters)  # type: ignore[arg-type]
 
 
 def verdicts(database: Path, baseline: str, run: str) -> dict[str, tuple[str, str]]:
@@ -73,7 +72,7 @@ def verdicts(database: Path, baseline: str, run: str) -> dict[str, tuple[str, st
 
 @pytest.mark.slow
 def test_later_runs_are_judged_by_the_level_that_was_accepted(database: Path) -> None:
-    accept_step(asked(database, "slow"))
+    accept_step(cells(database), "slow", BECAUSE)
     for run, expected in {
         "slow": ("no change", f"accepted: {BECAUSE}"),
         "still-slow": ("no change", "slow"),
@@ -83,24 +82,24 @@ def test_later_runs_are_judged_by_the_level_that_was_accepted(database: Path) ->
 
 
 def test_filters_choose_cells_and_a_second_reason_replaces_the_first(database: Path) -> None:
-    one = accept_step(asked(database, "slow", batch_size=(1,)))
+    one = accept_step(cells(database, batch_size=(1,)), "slow", BECAUSE)
     assert (one.run_id, len(one.cell_ids), one.because, one.updated) == ("slow", 1, BECAUSE, ())
     assert sorted(verdicts(database, "fast", "slow").values()) == [
         ("no change", f"accepted: {BECAUSE}"),
         ("regression", "fast"),
     ]
-    both = accept_step(asked(database, "slow", "  another  "))
+    both = accept_step(cells(database), "slow", "  another  ")
     assert (len(both.cell_ids), both.because, both.updated) == (2, "another", one.cell_ids)
 
 
 def test_what_was_accepted_can_be_taken_back(database: Path) -> None:
-    accept_step(asked(database, "slow"))
-    part = withdraw_step(asked(database, "slow", batch_size=(2,)))
+    accept_step(cells(database), "slow", BECAUSE)
+    part = withdraw_step(cells(database, batch_size=(2,)), "slow")
     assert (len(part.cell_ids), part.because) == (1, None)
-    assert len(withdraw_step(asked(database, "slow")).cell_ids) == 1
+    assert len(withdraw_step(cells(database), "slow").cell_ids) == 1
     assert {verdict for verdict, _ in verdicts(database, "fast", "slow").values()} == {"regression"}
     with pytest.raises(NothingToDo, match="nothing was accepted of slow") as caught:
-        withdraw_step(asked(database, "slow"))
+        withdraw_step(cells(database), "slow")
     assert caught.value.hint == "no change is accepted in this database"
 
 
@@ -118,18 +117,18 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(
     database: Path, run: str, because: str, kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
-        accept_step(asked(database, run, because))
+        accept_step(cells(database), run, because)
     assert query(database, "FROM accepted_changes").num_rows == 0
 
 
 def test_the_screen_says_what_follows() -> None:
-    cells = tuple(f"cell-{number}" for number in range(5))
-    lines = list(acceptance_lines(Acceptance("run-1", cells, "known", cells[:1])))
+    ids = tuple(f"cell-{number}" for number in range(5))
+    lines = list(acceptance_lines(Acceptance("run-1", ids, "known", ids[:1])))
     assert lines[:3] == [
         "accepted: 5 cells of run-1: cell-0, cell-1, cell-2 and 2 more",
         "because: known",
         "1 of them was accepted before.",
     ]
     assert "--withdraw run-1" in lines[-1]
-    (first, _) = acceptance_lines(Acceptance("run-1", cells[:1], None))
+    (first, _) = acceptance_lines(Acceptance("run-1", ids[:1], None))
     assert first == "taken back: 1 cell of run-1: cell-0"

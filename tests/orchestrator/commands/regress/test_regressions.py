@@ -7,13 +7,14 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regress.judgements import Judgement
-from orchestrator.commands.regress.document import regression_document
-from orchestrator.commands.regress.next_steps import regression_commands
+from analysis.regress.verdicts import VerdictReason
+from orchestrator.commands.regress.answer import regression_commands
 from orchestrator.commands.regress.output import (
     print_verdicts,
     regression_junit,
     regression_markdown,
 )
+from orchestrator.commands.regress.table import regression_document
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
 from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
@@ -22,8 +23,7 @@ SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
 OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
 OPEN = a_judgement(
     *("inconclusive", 0.04),
-    reason="8 launches a side would decide",
-    launches_needed=8,
+    reason=VerdictReason("launches_would_decide", 8),
     facts={"batch_size": 2},
 )
 HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"

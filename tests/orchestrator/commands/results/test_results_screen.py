@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from analysis.results.changes import Neighbour, changes
 from analysis.results.row import ResultRow
+from analysis.results.trust import Neighbour, changes
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
-from orchestrator.commands.results.next_steps import Remedy, find_remedy, next_commands
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
+    Remedy,
+    find_remedy,
+    next_commands,
     print_findings,
     print_results,
     print_runs,
@@ -21,7 +23,7 @@ from orchestrator.commands.results.run_words import (
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from tests.orchestrator.conftest import Screen
 from tests.support.results import a_failed_row, a_neighbour, a_row
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from analysis.results.selection import Side
-from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
+from orchestrator.commands.compare.command import compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.decisions import KnownStep, accept_changes
 from orchestrator.store.health.snapshots import take_snapshot
@@ -312,14 +312,14 @@ def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
 
 @pytest.mark.slow
 def test_two_sides_from_two_databases_are_compared_with_what_differs(place: Place) -> None:
-    pair = compare_run_pair(RunPairRequest(place.selected, "first.zip", "last"))
+    pair = compare_run_pair(place.selected, "first.zip", "last")
     ratios = {cell.after.result.cell_id: cell.after.ratio for cell in pair.cells}
     assert ratios == pytest.approx({CELL.format(1): 1.2, CELL.format(4): 1.0})
     assert (pair.run_before, pair.run_after) == ("first.zip", LAST)
 
 
 def test_a_table_is_compared_on_the_machine_that_it_names(place: Place) -> None:
-    pair = compare_run_pair(RunPairRequest(place.selected, "table.parquet", "last"))
+    pair = compare_run_pair(place.selected, "table.parquet", "last")
     assert len(pair.cells) == 2
     assert pair.not_compared == {}
     assert not any("missing" in change for change in pair.changes)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analysis.regress.judgements import Judgement
-from orchestrator.commands.compare.answer import RunPairRequest, compare_run_pair
+from orchestrator.commands.compare.command import compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
-from orchestrator.commands.results.grades import require_grade
+from orchestrator.commands.results.run_report import require_grade
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
@@ -167,8 +167,8 @@ def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(
     records = [a_record(run_id=run, **facts) for run, facts in ((BASE, then), (RUN, now))]
     selected = SelectionRequest(write_records(tmp_path, records))
     with pytest.raises(NothingToDo, match="1 of another batch or rate"):
-        compare_run_pair(RunPairRequest(selected, BASE, RUN))
-    assert len(compare_run_pair(RunPairRequest(selected, BASE, RUN, metric=metric)).cells) == 1
+        compare_run_pair(selected, BASE, RUN)
+    assert len(compare_run_pair(selected, BASE, RUN, metric=metric).cells) == 1
 
 
 def test_machines_whose_devices_have_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a model: at its usual sizes, at others, and on everything that could run it."""
+"""`models`: the catalogue, and a model at its usual sizes, at others, and on all that runs it."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,10 @@ from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import MatrixError, Unsupported, UsageError
 from runner.contract.models import catalogue, find, model_sets, work
 from runner.contract.support import why_not
+from tests.support.command_line import complains
 from tests.support.weights import a_weights_folder
 from tests.support.words import raises_words, words_of
+from tests.support.workplace import Workplace
 
 
 def shapes(sheet: ModelSheet) -> dict[str, tuple[int, ...]]:
@@ -96,3 +98,40 @@ def test_what_is_wrong_is_named(
 ) -> None:
     with raises_words(error, match=words):
         model_sheets(name, **sizes)
+
+
+def names(place: Workplace, *options: str) -> list[str]:
+    done = place.do("models", "list", "--json", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [model["name"] for model in json.loads(done.stdout)]
+
+
+@pytest.mark.slow
+def test_the_whole_catalogue_a_family_or_a_set_is_listed(place: Workplace) -> None:
+    assert names(place) == list(catalogue())
+    audio = [name for name, model in catalogue().items() if model.family == "audio"]
+    assert names(place, "--family", "audio") == audio
+    assert names(place, "--set", "key") == list(model_sets()["key"])
+    both = names(place, "--set", "micro", "--family", "audio")
+    assert both == [name for name in model_sets()["micro"] if name in audio]
+    heard = names(place, "--modality", "audio")
+    assert heard == [name for name, model in catalogue().items() if "audio" in model.contents]
+    assert {"clap-htsat-unfused", "clap-micro"} <= {*heard} - {*audio}
+
+
+def test_one_model_is_shown_at_the_sizes_asked_for(place: Workplace) -> None:
+    options = ("--batch-size", "2", "--image-size", "96", "--json")
+    shown = json.loads(place.do("models", "show", "detr-resnet-50", *options).stdout)
+    assert shown["parameters"] == 41_524_768
+    assert shown["shapes"]["pixel_values"] == [2, 3, 96, 96]
+    table = place.do("models", "show", "wav2vec2-micro", "--audio-seconds", "3").stdout
+    assert "1 × 48000" in table
+    table = place.do(
+        "models", "show", "gpt2", "--sequence-length", "7", "--mode", "training"
+    ).stdout
+    assert "1 × 7" in table
+    assert "training in" in table
+
+
+def test_an_unknown_family_is_refused_with_those_there_are(place: Workplace) -> None:
+    complains(place.do("models", "list", "--family", "speech"), 2, "'speech' is not one of")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.store import Store
@@ -62,14 +62,12 @@ IMPORTED = {
 
 
 def save_foreign(folder: Path, record: Record, **more: Any) -> None:
-    """A record that was imported."""
     schema = pa.schema([*arrow_schema(), *arrow_schema(Origin)])
     rows = [record.model_dump() | Origin().model_dump() | more]
     pq.write_table(pa.Table.from_pylist(rows, schema), folder / f"{record.cell_id}-foreign.parquet")
 
 
 def fill(database: Path, folder: Path) -> Path:
-    """A database with every kind of row."""
     for number, record in enumerate(RECORDS):
         place = folder / str(number)
         place.mkdir(parents=True)
@@ -83,7 +81,6 @@ def fill(database: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with such a database, its records and a bundle of it. Nobody changes it."""
     site = tmp_path_factory.mktemp("bundled")
     fill(site / "benchmarks.duckdb", site / "records")
     write_bundle(site / "benchmarks.duckdb", (), site / "all.zip", force=False)
@@ -92,17 +89,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def records(site: Path) -> Path:
-    """The folder of the records."""
     return site / "records"
 
 
 @pytest.fixture
 def database(site: Path, tmp_path: Path) -> Path:
-    """A copy of the database."""
     return Path(shutil.copy(site / "benchmarks.duckdb", tmp_path))
 
 
 @pytest.fixture
 def bundle(site: Path, tmp_path: Path) -> Path:
-    """A copy of the bundle."""
     return Path(shutil.copy(site / "all.zip", tmp_path))

@@ -1,14 +1,17 @@
 """What strangers say of runs, results, machines and models that are here changes none of them."""
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.check import open_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.query.ask import query
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
@@ -18,6 +21,7 @@ from runner.contract.record.record import Record
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD, save_foreign
 from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.siblings import siblings
 
 LATER = RECORDED_AT + timedelta(hours=2)
 MINE = RECORDS[0]
@@ -35,13 +39,11 @@ def bundled(folder: Path) -> Path:
 
 @pytest.fixture(params=[loose, pytest.param(bundled, marks=pytest.mark.slow)])
 def way(request: pytest.FixtureRequest) -> Way:
-    """A way in which a stranger's records come: bare files or a bundle."""
     chosen: Way = request.param
     return chosen
 
 
 def strange(folder: Path, record: Record, run: Run | None = None, **origin: Any) -> Path:
-    """A stranger's folder with this record, of which a database knows."""
     (folder / "records").mkdir(parents=True)
     if origin:
         save_foreign(folder / "records", record, **origin)
@@ -136,3 +138,30 @@ def test_our_words_take_the_place_of_what_others_said_first(tmp_path: Path, way:
     merge_paths([folder], database, scratch=False)
     sql = f"SELECT kernel FROM environments WHERE environment_id = '{MINE.environment_id}'"
     assert query(database, sql).to_pylist() == [{"kernel": MINE.kernel}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("median", siblings([1e-9, math.nan, math.inf, -1.0], keep=[math.nan]))
+def test_impossible_medians_are_told_by_verify_and_left_out_by_merge(
+    database: Path, tmp_path: Path, median: float
+) -> None:
+    with duckdb.connect(database) as connection:
+        (name,) = connection.execute(
+            "SELECT min(result_id) FROM benchmark_results WHERE latency_median_s > 0"
+            " AND source = 'accelmatrix' AND NOT simulated"
+        ).fetchone() or ("",)
+        connection.execute(
+            "UPDATE benchmark_results SET latency_median_s = ? WHERE result_id = ?", [median, name]
+        )
+    bundle = tmp_path / "impossible.zip"
+    records = write_bundle(database, (), bundle, force=False).manifest.counts.records
+    with open_bundle(bundle) as checked:
+        assert (checked.sound, checked.faults, checked.left_out) == (False, (), 1)
+        assert checked.impossible is not None
+        assert name in checked.impossible.reason
+    report = merge_paths([bundle], tmp_path / "elsewhere.duckdb", scratch=False)
+    assert report.inserted == records - 1
+    (damaged,) = report.damaged
+    assert (damaged.path, damaged.records) == (bundle, 1)
+    with Store.open_readonly(tmp_path / "elsewhere.duckdb") as store:
+        assert store.measurement(name) is None

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import foreign, is_database, open_database
+from orchestrator.exchange.bundles import foreign
+from orchestrator.exchange.bundles.foreign import is_database, open_database
 from orchestrator.store.query.foreign import foreign_rows
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
@@ -25,7 +26,6 @@ RESULTS_SQL = "ALTER TABLE benchmark_results RENAME TO moved"
 
 @pytest.fixture(scope="module")
 def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with three results, which nobody changes."""
     folder = tmp_path_factory.mktemp("their-results")
     for record in (a_record(), a_record(batch_size=2), a_failure("failed", "no", batch_size=4)):
         save_record(record, folder)
@@ -37,7 +37,6 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def theirs(merged: Path, tmp_path: Path) -> Path:
-    """A colleague's copy of it."""
     return Path(shutil.copy(merged, tmp_path))
 
 
@@ -47,7 +46,6 @@ def execute(path: Path, sql: str) -> None:
 
 
 def read(path: Path) -> int:
-    """The number of its records, read as the child does."""
     with foreign_rows(path, MEMORY, path.with_name("spill")) as rows:
         return sum(len(table) for table in rows.records())
 

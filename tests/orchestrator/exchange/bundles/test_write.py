@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from tests.orchestrator.exchange.bundles.conftest import RECORDS, TOLD, fill

@@ -11,7 +11,7 @@ from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.entry import Format, Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document
+from tests.orchestrator.exchange.imports.files import json_document
 from tests.support.data import EXPECTED
 
 Case = dict[str, Any]
@@ -22,14 +22,12 @@ _KEYS = {
 
 
 def read_cases(name: str) -> list[Case]:
-    """The cases of a table, whose first lines say what each key means."""
     cases: list[Case] = yaml.safe_load((EXPECTED / f"{name}.yaml").read_text("utf-8"))
     assert all(case.keys() <= _KEYS for case in cases)
     return cases
 
 
 def promise(case: Case) -> str:
-    """The promise of a case, as the name of its test."""
     return str(case["promise"]).replace(" ", "_")
 
 
@@ -46,7 +44,6 @@ def check_case(case: Case, formats: Iterable[Format], files: Mapping[str, Any]) 
 
 
 def _document(case: Case, files: Mapping[str, Any]) -> Document:
-    """The document of a case, with its changes."""
     content = copy.deepcopy(files[case["file"]] if "file" in case else case["content"])
     for pointer in case.get("drop", ()):
         holder, key = _holder(content, pointer)
@@ -66,7 +63,6 @@ def _holder(content: Any, pointer: str) -> tuple[Any, str | int]:
 
 
 def _check(reading: Reading, case: Case) -> None:
-    """Compare what was read with everything that the case names."""
     records = {found.location: found for found in reading.measurements}
     assert len(records) == len(reading.measurements) == case.get("count", len(records))
     if "records" in case:
@@ -82,7 +78,6 @@ def _check(reading: Reading, case: Case) -> None:
 
 
 def _check_record(record: ImportedMeasurement, columns: dict[str, Any]) -> None:
-    """Compare one record with the columns that are expected of it."""
     for name, expected in columns.items():
         if name == "details":
             for key, text in expected.items():

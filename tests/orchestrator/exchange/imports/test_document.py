@@ -1,6 +1,7 @@
 """Files are found in order, and a document answers what it parses to, whatever it holds."""
 
 import os
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -8,46 +9,28 @@ import pytest
 from orchestrator.exchange.imports.document import (
     TOP,
     Document,
+    TableRow,
+    column_names,
     files_in,
     last_key,
     link_to,
+    parse_boolean,
+    parse_time,
     pointer,
+    rows_of,
 )
-from runner.contract.errors import UsageError
-from tests.orchestrator.exchange.imports.documents import json_document, text_document
-from tests.orchestrator.exchange.imports.files import write
-
-
-def test_json_is_parsed_and_says_what_keeps_it_from_it() -> None:
-    assert json_document({"a": [1, None]}).json == {"a": [1, None]}
-    cut = text_document('{"a": [1,\n')
-    assert cut.json is None
-    assert cut.json_fault == "not JSON: Expecting value (line 2, column 1)"
-
-
-def test_numbers_and_depths_that_python_refuses_are_told() -> None:
-    giant = text_document("9" * 5000)
-    assert giant.json is None
-    assert giant.json_fault is not None
-    assert giant.json_fault.startswith("not JSON that can be read: Exceeds the limit")
-    deep = text_document("[" * 100_000)
-    assert deep.json is None
-    assert deep.json_fault == "not JSON that can be read: it is nested too deeply"
+from runner.contract.errors import DamagedFile
+from tests.orchestrator.exchange.imports.files import text_document, write
 
 
 def test_a_name_that_stands_twice_must_mean_the_same() -> None:
     assert text_document('{"a": 1, "b": 2, "a": 1}').json == {"a": 1, "b": 2}
-    contradiction = text_document('[{"model": "m", "ms": 1, "ms": 2}]')
-    assert contradiction.json is None
-    assert contradiction.json_fault == (
-        "not JSON that can be read: 'ms' appears twice in one object, with different values"
-    )
 
 
 def test_the_header_is_the_first_line_s_fields() -> None:
-    assert text_document('\ufeffmodel,"a,b", c \r\n1,2,3\r\n').header == ("model", "a,b", "c")
-    assert text_document("").header == ()
-    assert text_document("x" * 200_000).header == ()
+    assert text_document('\ufeffmodel,"a,b", c \r\n1,2,3\r\n').first_line() == ["model", "a,b", "c"]
+    assert text_document("").first_line() == []
+    assert text_document("x" * 200_000).first_line() == []
 
 
 def test_halves_of_letters_become_question_marks() -> None:
@@ -117,11 +100,6 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
     assert unlisted.name == "x" * 250
 
 
-def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nowhere: no such file or folder"):
-        files_in([tmp_path / "nowhere"])
-
-
 def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
     write(tmp_path / "outside/a.json", "{}")
     inside = write(tmp_path / "inside/b.json", "{}").parent
@@ -142,3 +120,53 @@ def test_a_link_on_the_way_to_a_file_is_known(tmp_path: Path) -> None:
     assert link_to(named / "a.json", [named]) == named
     (found,) = files_in([named / "a.json"])
     assert found == named / "a.json"
+
+
+def test_rows_know_their_lines() -> None:
+    document = text_document('\ufeffmodel, ms\r\n"a,b",1\r\n\r\n,\r\nc,2\r\n')
+    assert column_names(document) == ["model", "ms"]
+    assert list(rows_of(document)) == [
+        TableRow("line 2", {"model": "a,b", "ms": "1"}),
+        TableRow("line 5", {"model": "c", "ms": "2"}),
+    ]
+
+
+def test_what_is_no_csv_is_refused_with_its_line() -> None:
+    document = text_document("model\na\n" + "x" * 200_000)
+    with pytest.raises(DamagedFile, match="line 3: not CSV: field larger than field limit"):
+        list(rows_of(document))
+    assert column_names(text_document("x" * 200_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"),
+    [(True, True), ("True", True), (1, True), ("no", False), (0, False), (None, None)],
+)
+def test_yes_and_no(value: object, truth: bool | None) -> None:
+    assert parse_boolean(value) is truth
+
+
+@pytest.mark.parametrize("value", ["perhaps", 2, 1.0, [], {}])
+def test_neither_yes_nor_no(value: object) -> None:
+    with pytest.raises(ValueError, match="neither true nor false"):
+        parse_boolean(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "told"),
+    [
+        (" 2025-03-06T17:45:26 ", datetime(2025, 3, 6, 17, 45, 26, tzinfo=UTC), False),
+        (
+            "2025-03-06T17:45:26+02:00",
+            datetime(2025, 3, 6, 17, 45, 26, tzinfo=timezone(timedelta(hours=2))),
+            True,
+        ),
+    ],
+)
+def test_a_time_without_a_zone_is_utc(text: str, moment: datetime, told: bool) -> None:
+    assert parse_time(text) == (moment, told)
+
+
+def test_other_text_is_no_time() -> None:
+    with pytest.raises(ValueError, match="yesterday"):
+        parse_time("yesterday")

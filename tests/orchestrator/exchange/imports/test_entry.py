@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.exchange.imports.entry import FileEntry, failure_status, summarize_error
-from runner.contract.errors import SkipEntry
+from orchestrator.exchange.imports.entry import FileEntry, gather
+from runner.contract.errors import DamagedFile, SkipEntry
 
 
 def entry() -> FileEntry:
@@ -49,7 +49,7 @@ def test_an_entry_that_measured_nothing_is_empty_unless_it_failed() -> None:
 def test_a_measurement_may_stand_in_the_details_alone() -> None:
     made = entry()
     made.detail("watts", 5)
-    made.measures()
+    made.measures = True
     found = made.measurement()
     assert found.details == {"watts": "5"}
 
@@ -110,6 +110,13 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
 """
 
 
+def failed(error: str) -> tuple[str, str | None]:
+    made = entry()
+    made.fail(error)
+    found = made.measurement()
+    return found.status, found.reason
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -123,14 +130,43 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
     ],
 )
 def test_says_what_kind_of_failure_it_was(error: str, status: str) -> None:
-    assert failure_status(error) == status
+    assert failed(error)[0] == status
 
 
 def test_the_last_line_of_a_traceback_tells() -> None:
     told = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
-    assert summarize_error(TRACEBACK) == told
+    assert failed(TRACEBACK)[1] == told
 
 
 def test_other_errors_tell_in_their_first_lines() -> None:
-    assert summarize_error("one\n\n two\nthree\nfour\n") == "one\ntwo\nthree"
-    assert len(summarize_error("x" * 1000)) == 500
+    assert failed("one\n\n two\nthree\nfour\n")[1] == "one\ntwo\nthree"
+    assert len(failed("x" * 1000)[1] or "") == 500
+
+
+def an_entry(location: str, latency: object) -> FileEntry:
+    entry = FileEntry(location)
+    entry.set(status="ok")
+    entry.text("model", "net", "resnet50")
+    entry.number("latency_mean_s", "ms", latency, "ms")
+    return entry
+
+
+def test_broken_and_empty_entries_let_the_others_through() -> None:
+    broken = FileEntry("line 5", "line 5: cut off")
+    entries = [an_entry(f"line {n}", value) for n, value in ((2, 5), (3, "fast"), (4, None))]
+    reading = gather([*entries, broken], "a table")
+    assert [measurement.location for measurement in reading.measurements] == ["line 2"]
+    assert reading.faults == ("line 3: ms: 'fast' is not a number", "line 5: cut off")
+    assert reading.empty == ("line 4",)
+    assert reading.nothing is None
+
+
+def test_empty_entries_alone_are_no_measurement() -> None:
+    reading = gather([an_entry("line 2", None)], "a table of models")
+    assert (reading.measurements, reading.nothing) == ((), "a table of models")
+
+
+def test_broken_entries_alone_make_a_damaged_file() -> None:
+    entries = [an_entry(f"line {line}", -1) for line in range(2, 9)]
+    with pytest.raises(DamagedFile, match=r"^line 2: ms: -1 is negative; .*; and 2 more$"):
+        gather(entries, "a table")

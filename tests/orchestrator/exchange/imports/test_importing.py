@@ -1,30 +1,36 @@
 """Records of others go beside ours and into the database, each once."""
 
 import copy
+import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
+from orchestrator.exchange.imports.document import Document
+from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.importing import (
     ImportReport,
     compare_contents,
     import_files,
-    is_newer,
     preview_import,
     set_import_times,
 )
-from orchestrator.exchange.imports.outcome import read_files
+from orchestrator.exchange.imports.outcome import read_document, read_files
 from orchestrator.exchange.imports.record import RowContent
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
+from tests.orchestrator.exchange.imports.test_strangers import SAMPLES, mutated
+from tests.support.properties import try_examples
 
 SIMULATED = {**copy.deepcopy(DIRECT), "model": "other", "is_simulated": True}
 EVERYTHING = "SELECT * EXCLUDE (recorded_at) FROM benchmark_results ORDER BY result_id"
@@ -37,7 +43,6 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture(scope="module")
 def first_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of such a place after its first import, which nobody changes."""
     place = a_place(tmp_path_factory.mktemp("imported"))
     assert counts(place.import_files()) == (6, 0, 0, 0)
     return place.sources.parent
@@ -45,7 +50,6 @@ def first_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def imported(first_import: Path, tmp_path: Path) -> Place:
-    """A copy of it."""
     return Place(shutil.copytree(first_import, tmp_path, dirs_exist_ok=True))
 
 
@@ -83,12 +87,6 @@ def test_no_default_view_shows_them(imported: Place) -> None:
         ("out_of_memory", False),
         ("out_of_memory", True),
     ]
-
-
-def test_a_run_is_described(imported: Place) -> None:
-    (run,) = imported.ask("SELECT * FROM benchmark_runs WHERE matrix_path LIKE '%timm.csv'")
-    assert (run["planned"], run["described"]) == (2, True)
-    assert (run["command"], run["launchers"]) == ("orchestrator import sources", ["import"])
 
 
 def test_importing_twice_adds_nothing_and_writes_nothing(imported: Place) -> None:
@@ -308,7 +306,35 @@ def test_what_changed_is_newer_even_if_the_clock_went_back() -> None:
     assert moments(HELD, READ, past) == [THEN, THEN + timedelta(microseconds=1), past]
 
 
-def test_a_file_serves_if_a_merge_of_it_changes_what_is_to_change() -> None:
-    change = compare_contents(HELD, READ)
-    assert is_newer(READ, HELD, change)
-    assert not is_newer({**READ, "b": RowContent("9", THEN)}, HELD, change)
+def changes_nothing(data: Any) -> None:
+    outcome = read_document(Document(Path("a.json"), json.dumps(data).encode()), FORMATS)
+    with TemporaryDirectory() as folder:
+        results, database = Path(folder), Path(folder, "x.duckdb")
+        first = import_files([outcome], results, database, "import")
+        assert first.merged is not None
+        assert first.merged.damaged == ()
+        if first.added:
+            previewed = preview_import([outcome], database)
+            for again in (previewed, import_files([outcome], results, database, "import")):
+                assert (again.added, again.replaced, again.gone) == (0, 0, 0)
+                assert again.there == first.added
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_blank_text_is_null(blank: str) -> None:
+    changes_nothing(DIRECT | {"hardware": blank, "cpu_model": blank, "device_name": blank})
+
+
+@pytest.mark.slow
+def test_whatever_a_file_holds_is_imported_once() -> None:
+    try_examples(12, changes_nothing, mutated(SAMPLES))
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])
+def test_a_moment_at_an_end_of_the_calendar_is_refused_by_its_key(moment: str) -> None:
+    content = json.dumps(DIRECT | {"timestamp": moment}).encode()
+    outcome = read_document(Document(Path("a.json"), content), FORMATS)
+    assert not outcome.reading.measurements
+    assert "/timestamp: " in outcome.summary
+    assert "is not between 0001-01-02 and 9999-12-30, UTC" in outcome.summary

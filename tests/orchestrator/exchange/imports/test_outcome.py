@@ -9,8 +9,13 @@ from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.formats.mapping import MappedFormat
 from orchestrator.exchange.imports.outcome import FileOutcome, read_document, read_file
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document, text_document
-from tests.orchestrator.exchange.imports.files import TABLE, verdicts_on, write
+from tests.orchestrator.exchange.imports.files import (
+    TABLE,
+    json_document,
+    text_document,
+    verdicts_on,
+    write,
+)
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.orchestrator.exchange.imports.formats.optimum import config
 
@@ -78,11 +83,6 @@ def test_the_name_of_the_file_marks_its_records() -> None:
     verdict = read_document(text_document(TABLE, "rtx4090_simulated.csv"), FORMATS)
     assert all(found.simulated for found in verdict.reading.measurements)
     assert verdict.reading.measurements[0].marks == ("file name: 'rtx4090_simulated.csv'",)
-
-
-def test_text_in_utf_16_is_read_where_its_mark_says_so() -> None:
-    encoded = TABLE.encode("utf-16")
-    assert judged(encoded, "results.csv").summary == "2 records"
 
 
 def test_a_shape_whose_values_contradict_it_keeps_its_format() -> None:

@@ -8,26 +8,35 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.exchange.imports.document import Document
+from orchestrator.commands.database.maintain import maintain_results
+from orchestrator.commands.database.retention import RetentionPolicy
+from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.formats import FORMATS
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome, read_document
-from orchestrator.exchange.imports.packed import read_runs
 from orchestrator.exchange.imports.record import (
     IMPORT_SCHEMA,
+    contents_by_run,
     contents_of,
+    is_less_informative,
+    pack,
+    packed_path,
+    packed_runs,
     read_contents,
+    read_runs,
     records_path,
     records_table,
     same_contents,
     save_records,
+    take_out,
 )
 from orchestrator.store.schema.sources import Run
-from runner.contract.errors import StoreError
+from orchestrator.store.store import Store
+from runner.contract.errors import DamagedFile
 from runner.contract.record.files import rows
 from runner.contract.record.record import Row
-from tests.orchestrator.exchange.imports.documents import json_document
+from tests.orchestrator.exchange.imports.files import Place, json_document, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -101,13 +110,6 @@ def test_every_value_fits_its_column() -> None:
     assert pa.types.is_timestamp(table.schema.field("source_measured_at").type)
 
 
-def test_the_name_of_the_file_is_the_user_s() -> None:
-    document = Document(Path("../data/a.json"), b"[]")
-    assert document.path == Path("../data/a.json")
-    (row,) = rows_of(measured(throughput=1), path="../data/a.json")
-    assert row["source_file"] == "../data/a.json"
-
-
 RUN = Run(run_id="import-1", started_at=NOW, command="orchestrator import ü", planned=3)
 TABLE = records_table(read_document(json_document(DIRECT), FORMATS), NOW)
 
@@ -144,12 +146,6 @@ def test_what_cannot_be_read_is_told_as_missing(
     assert read_contents(path) is None
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "results").write_text("a file")
-    with pytest.raises(StoreError, match=r"cannot be written: .* directory"):
-        save_records(TABLE, records_path(tmp_path / "results", "import-1"), RUN)
-
-
 def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
     silent, damaged = (records_path(tmp_path, name) for name in ("silent", "x"))
     silent.parent.mkdir()
@@ -157,3 +153,159 @@ def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
     damaged.write_bytes(b"PAR1")
     save_records(TABLE, tmp_path / "import-1.parquet", RUN)
     assert read_runs([silent, damaged, tmp_path / "import-1.parquet"]) == []
+
+
+EARLIER = datetime(2026, 11, 21, tzinfo=UTC)
+LATER = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def table(path: str = "a.json", at: datetime = LATER, **columns: object) -> pa.Table:
+    values = {
+        "location": "/",
+        "model": "m",
+        "status": "ok",
+        "throughput": 5,
+        "libraries": {"a": "1"},
+    }
+    found = ImportedMeasurement.model_validate(values | columns)
+    return records_table(FileOutcome(Path(path), "f", "x", "y", Reading((found,))), at)
+
+
+def test_time_and_name_of_the_file_do_not_matter() -> None:
+    one, two = contents_of(table()), contents_of(table("b.json", EARLIER))
+    assert same_contents(one, two)
+    assert {each.recorded_at for each in one.values()} == {LATER}
+    assert {each.recorded_at for each in two.values()} == {EARLIER}
+
+
+def test_every_other_value_does() -> None:
+    changes = [
+        {"throughput": 5.000000000000001},
+        {"simulated": True, "marks": ("/mock: true",)},
+        {"measured_at": LATER},
+        {"details": {"note": "x"}},
+        {"libraries": {"a": "2"}},
+        {"durations_ns": (1, 2)},
+        {"status": "failed", "reason": "x"},
+    ]
+    sums = [frozenset(each.sha for each in contents_of(table()).values())]
+    sums += [frozenset(each.sha for each in contents_of(table(**c)).values()) for c in changes]
+    assert len(set(sums)) == len(changes) + 1
+
+
+def test_lists_and_maps_that_hold_nothing_are_null() -> None:
+    one = table(libraries={})
+    index = one.schema.get_field_index("libraries")
+    empty = pa.array([[]], one.schema.field(index).type)
+    assert same_contents(contents_of(one), contents_of(one.set_column(index, "libraries", empty)))
+
+
+def test_rows_of_several_runs_are_kept_apart() -> None:
+    one, two = table(), table(throughput=6)
+    index = two.schema.get_field_index("run_id")
+    other = two.set_column(index, "run_id", pa.array(["import-2"]))
+    found = contents_by_run(pa.concat_tables([one, other]))
+    assert same_contents(found[one["run_id"][0].as_py()], contents_of(one))
+    assert same_contents(found["import-2"], contents_of(other))
+
+
+def test_of_two_names_one_can_tell_less() -> None:
+    bare, full = contents_of(table("copy.csv")), contents_of(table("full.csv", precision="amp"))
+    assert is_less_informative(bare, full)
+    assert not is_less_informative(full, bare)
+    assert not is_less_informative(bare, {})
+    assert not is_less_informative(bare, contents_of(table("other.csv")))
+    assert not is_less_informative(contents_of(table("full.csv")), full)
+
+
+EVERYTHING = "SELECT * FROM benchmark_results ORDER BY result_id"
+RUNS = "SELECT run_id, command, matrix_path FROM benchmark_runs ORDER BY run_id"
+
+
+@pytest.fixture
+def packing(tmp_path: Path) -> Place:
+    packing = Place(tmp_path)
+    for number in range(6):
+        write(packing.sources / f"direct{number}.json", DIRECT | {"model": f"model-{number}"})
+    packing.import_files()
+    return packing
+
+
+def stored_rows(database: Path, question: str = EVERYTHING) -> list[dict[str, object]]:
+    with Store.open_readonly(database) as store:
+        return store.arrow(question).to_pylist()
+
+
+def single_files(packing: Place) -> list[Path]:
+    return sorted(packed_path(packing.results).parent.glob("import-*.parquet"))
+
+
+def test_packed_records_say_the_same_and_take_a_part_of_the_room(packing: Place) -> None:
+    before, runs = stored_rows(packing.database), stored_rows(packing.database, RUNS)
+    done = pack(packing.results)
+    assert done
+    assert done.files == 6
+    assert done.bytes_after
+    assert done.bytes_after < done.bytes_before / 4
+    assert single_files(packing) == []
+    packing.database.unlink()
+    merge_paths([packing.results], packing.database, scratch=False).require_complete()
+    assert stored_rows(packing.database) == before
+    assert stored_rows(packing.database, RUNS) == runs
+    assert pack(packing.results) is None
+
+
+def test_what_is_packed_is_known_and_a_change_takes_it_out(packing: Place) -> None:
+    pack(packing.results)
+    content = packed_path(packing.results).read_bytes()
+    assert packing.import_files().there == len(stored_rows(packing.database))
+    assert packed_path(packing.results).read_bytes() == content
+    names = {run.run_id for run in packed_runs(packed_path(packing.results))}
+    write(packing.sources / "direct9.json", DIRECT | {"model": "another"})
+    packing.import_files()
+    (fresh,) = single_files(packing)
+    assert fresh.stem not in names
+    done = pack(packing.results)
+    assert done
+    assert {run.run_id for run in packed_runs(packed_path(packing.results))} == {*names, fresh.stem}
+
+
+def test_one_is_taken_out_whole_and_the_last_leaves_nothing_behind(packing: Place) -> None:
+    before = stored_rows(packing.database)
+    pack(packing.results)
+    runs = [run.run_id for run in packed_runs(packed_path(packing.results))]
+    for number, run_id in enumerate(runs, 1):
+        assert take_out(packing.results, run_id) == records_path(packing.results, run_id)
+        assert len(packed_runs(packed_path(packing.results))) == len(runs) - number
+    assert not packed_path(packing.results).exists()
+    assert take_out(packing.results, runs[0]) is None
+    packing.database.unlink()
+    merge_paths([packing.results], packing.database, scratch=False).require_complete()
+    assert stored_rows(packing.database) == before
+
+
+def test_maintenance_packs_imports_and_drops_one_of_them(packing: Place) -> None:
+    dry = maintain_results(packing.results, packing.database, compacting=True, dry_run=True)
+    assert [(one.run_id, one.compaction.bytes_after) for one in dry.compact] == [("imports", None)]
+    assert len(single_files(packing)) == 6
+    maintain_results(packing.results, packing.database, compacting=True)
+    runs = [run.run_id for run in packed_runs(packed_path(packing.results))]
+    policy = RetentionPolicy(named=[runs[0]])
+    maintain_results(packing.results, packing.database, policy)
+    assert [run.run_id for run in packed_runs(packed_path(packing.results))] == runs[1:]
+    assert single_files(packing) == []
+    left = {row["run_id"] for row in stored_rows(packing.database)}
+    assert left == {*runs[1:]}
+
+
+def test_a_damaged_packed_file_is_named_and_stays(packing: Place) -> None:
+    pack(packing.results)
+    packed = packed_path(packing.results)
+    packed.write_bytes(packed.read_bytes()[:-200])
+    content = packed.read_bytes()
+    write(packing.sources / "direct9.json", DIRECT | {"model": "another"})
+    with pytest.raises(DamagedFile, match=r"packed\.parquet: cannot be read"):
+        packing.import_files()
+    with pytest.raises(DamagedFile, match=r"packed\.parquet: cannot be read"):
+        take_out(packing.results, "import-0")
+    assert packed.read_bytes() == content

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from orchestrator.exchange.imports.formats import FORMATS
+from orchestrator.exchange.imports.importing import remove_sources
 from orchestrator.exchange.imports.outcome import FileOutcome
-from orchestrator.exchange.imports.removal import RemovalTerms, preview_removal, remove_sources
 from tests.orchestrator.exchange.imports.files import LATER, TABLE, Place, verdicts_on, write
 from tests.orchestrator.exchange.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.orchestrator.exchange.imports.formats.optimum import config, encoder_report
@@ -32,9 +32,10 @@ class Removal(Place):
         older_than_s: float | None = None,
         root: Path | None = None,
     ) -> dict[str, str | None]:
-        """Why each file was kept, by its name; None: it was deleted."""
-        terms = RemovalTerms([root or self.sources], FORMATS, older_than_s)
-        told = remove_sources(verdicts, terms, self.database)
+        roots = [root or self.sources]
+        told = remove_sources(
+            verdicts, self.database, roots=roots, formats=FORMATS, older_than_s=older_than_s
+        )
         return {each.path.name: each.kept for each in told}
 
     def left(self) -> list[str]:
@@ -48,7 +49,6 @@ def place(tmp_path: Path) -> Removal:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of such a place in which everything has been imported; nobody changes it."""
     place = a_place(tmp_path_factory.mktemp("imported"))
     place.import_files()
     return place.sources.parent
@@ -56,7 +56,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def held(whole: Path, tmp_path: Path) -> Removal:
-    """A copy of it."""
     return Removal(shutil.copytree(whole, tmp_path, dirs_exist_ok=True))
 
 
@@ -100,18 +99,11 @@ def test_a_file_with_entries_that_were_left_out_stays(place: Removal) -> None:
 
 
 def test_young_files_stay(place: Removal) -> None:
-    old = place.sources / "timm.csv"
-    os.utime(old, (time.time(), time.time() - 31 * DAY_S))
+    future, old = place.sources / "direct.json", place.sources / "timm.csv"
+    for file, days in ((future, 1), (old, -31)):
+        os.utime(file, (time.time(), time.time() + days * DAY_S))
     kept = place.remove(place.imported(), older_than_s=30 * DAY_S)
     assert kept == {"direct.json": "it was changed within the last 30 days", "timm.csv": None}
-
-
-def test_a_file_from_the_future_is_not_old(place: Removal) -> None:
-    file = place.sources / "timm.csv"
-    os.utime(file, (time.time(), time.time() + DAY_S))
-    verdicts = place.imported()
-    assert place.remove(verdicts, older_than_s=1)["timm.csv"] is not None
-    assert place.remove(verdicts)["timm.csv"] is None
 
 
 def test_a_file_that_changed_since_stays(held: Removal) -> None:
@@ -211,7 +203,7 @@ def test_a_file_that_is_gone_already_is_told(held: Removal) -> None:
 def test_what_would_go_is_told_without_deleting(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     verdicts = verdicts_on(place.sources)
-    told = preview_removal(verdicts, RemovalTerms([place.sources], FORMATS))
+    told = remove_sources(verdicts, None, roots=[place.sources], formats=FORMATS)
     assert {each.path.name: each.kept for each in told} == {
         "direct.json": None,
         "models.json": "none of its content is in the database",
@@ -221,6 +213,5 @@ def test_what_would_go_is_told_without_deleting(place: Removal) -> None:
 
 
 def alter(database: Path, sql: str) -> None:
-    """Change the database as no command of ours does."""
     with duckdb.connect(database) as connection:
         connection.execute(sql)

@@ -67,7 +67,6 @@ def judged(content: bytes, name: str = "results.json") -> FileOutcome:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to every value below."""
     yield path
     items = value if isinstance(value, list) else ()
     for key, item in value.items() if isinstance(value, dict) else enumerate(items):
@@ -92,7 +91,6 @@ def inside(value: Any, way: tuple[Any, ...]) -> Any:
 
 
 def mutate(draw: st.DrawFn, holder: Any, key: Any) -> None:
-    """Drop a value, break it, nest it, or give it another name."""
     deed = draw(st.sampled_from(["drop", "break", "nest", "rename"]))
     if deed == "break":
         holder[key] = copy.deepcopy(draw(st.sampled_from(BROKEN)))
@@ -105,7 +103,6 @@ def mutate(draw: st.DrawFn, holder: Any, key: Any) -> None:
 
 
 def told_numbers(value: Any) -> Iterator[float]:
-    """Every number that a file tells, also in its words and names."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from told_numbers(key)

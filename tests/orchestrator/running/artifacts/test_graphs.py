@@ -52,7 +52,7 @@ class Trial:
     @property
     def job(self) -> Job:
         """The job that executes a graph."""
-        return self.folder.job(self.folder.cells, HERE)
+        return self.folder.run.job(self.folder.cells, HERE)
 
     def ensure(self, job: Job | None = None) -> tuple[Job, Path]:
         """The job with its graph named, and the folder."""
@@ -157,13 +157,6 @@ def test_other_numbers_and_another_content_are_another_graph(
     other = trial.job.model_copy(update={"cells": (a_cell(**changes),)})
     assert trial.ensure()[0].graph != trial.ensure(other)[0].graph
     assert len(trial.launcher.exported) == 2
-
-
-def test_another_seed_of_weights_is_another_graph(trial: Trial) -> None:
-    other = trial.job.model_copy(update={"weights_seed": 1})
-    assert trial.ensure()[0].graph != trial.ensure(other)[0].graph
-    reordered = trial.job.model_copy(update={"seed": 1})
-    assert trial.ensure()[0].graph == trial.ensure(reordered)[0].graph
 
 
 @pytest.mark.parametrize("runtime", ["torch", "torch_compile"])

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from orchestrator.commands.exchange.merge import merge_paths
-from orchestrator.exchange.bundles import write_bundle
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.store.database.connect import writer_lock
 from orchestrator.store.health.decisions import (
     KnownStep,

@@ -25,19 +25,19 @@ from orchestrator.store.schema.tables import (
 )
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
-from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record.files import to_table
 from runner.contract.record.ids import ENVIRONMENT_FACTS
 from runner.contract.record.record import Record
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
+from tools.columns import column_docs
 from tools.docs.schema import schema_markdown
 
 ROOT = Path(__file__).parents[4]
 
 
 def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
-    docs = attribute_docs(Record)
+    docs = column_docs(Record)
     documented = {name: docs[name] for name in Record.model_fields}
     assert {column.name: column.doc for column in RECORD} == documented
 

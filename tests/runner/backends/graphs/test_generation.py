@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runner.backends.graphs.generation import GraphGenerator
+from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.inputs import Inputs
 from tests.support.decoding import DECODE_NS, KEYS, PREFILL_NS, Counter
 from tests.support.fakes import FakeClock
@@ -21,7 +21,8 @@ def counter(*, encoder_decoder: bool = False, more: tuple[str, ...] = ()) -> Cou
 
 def generator(parts: Counter, new_tokens: int, inputs: Inputs = PROMPT) -> GraphGenerator:
     model = tiny_encoder_decoder() if parts.encoder_decoder else tiny_decoder()
-    return GraphGenerator(model, parts.graph, parts.executors, inputs, new_tokens, parts.clock)
+    loop = DecodeLoop(model, parts.graph.takes, parts.executors, inputs)
+    return GraphGenerator(loop, new_tokens, parts.clock)
 
 
 @pytest.mark.parametrize("new_tokens", [1, 2, 5])

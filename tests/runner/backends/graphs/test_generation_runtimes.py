@@ -117,7 +117,6 @@ def test_a_generations_kernels_are_those_of_all_its_steps(
 
 
 def kernels_there(session: Any, iteration: Iteration) -> SeenKernels:
-    """The session's kernels, by its runtime's profiler."""
     if isinstance(session, OnnxSession):
         return onnx_kernels(session._graphs.latest, cpu_device(), iteration)
     return openvino_kernels(iteration, lambda: session._requests, session._compiler)

@@ -31,8 +31,8 @@ from runner.backends.onnxruntime.device import (
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
+from runner.contract.processes import python_environment
 from runner.contract.record.record import Record
-from runner.contract.variables import python_environment
 from tests.support.onnx_graphs import (
     FLOAT,
     HALF,
@@ -49,7 +49,6 @@ UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
 
 
 def library_with(*providers: str) -> Any:
-    """The package onnxruntime, as far as it is used before a session is created."""
     return Mock(get_available_providers=lambda: list(providers))
 
 
@@ -166,9 +165,6 @@ def test_without_a_gpu_or_driver_there_is_no_device(
         found(environment, nvml)
 
 
-BFLOAT16 = onnx.TensorProto.BFLOAT16
-
-
 def test_it_is_true_that_the_cpu_computes_fp16_in_fp32(tmp_path: Path) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -179,12 +175,6 @@ def test_it_is_true_that_the_cpu_computes_fp16_in_fp32(tmp_path: Path) -> None:
     casts = [node for node in nodes if node.op_type == "Cast"]
     assert onnx.TensorProto.FLOAT in {node.attribute[0].i for node in casts}
     assert {node.op_type for node in nodes} > {"Cast", "MatMul"}
-
-
-def test_it_is_true_that_the_cpu_has_no_matrix_product_in_bf16() -> None:
-    model = layer(kind=BFLOAT16).SerializeToString()
-    with pytest.raises(Exception, match="Could not find an implementation for MatMul"):
-        onnxruntime.InferenceSession(model, providers=[CPU])
 
 
 MEGABYTE = 1_000_000
@@ -209,7 +199,6 @@ def broad_layer() -> ModelProto:
 
 
 def measured(folder: Path, *cells: Cell) -> list[Record]:
-    """The records of these cells in one job of a runner, whose graphs lie in the folder."""
     out = folder / "-".join(str(cell.batch_size) for cell in cells)
     out.mkdir()
     job = out / "job.json"

@@ -23,9 +23,8 @@ from runner.backends.onnxruntime.evidence import (
     prove,
     trace,
 )
-from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery
-from runner.backends.onnxruntime.sessions import session_options
+from runner.backends.onnxruntime.sessions import OnnxGraph, session_options
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 
 GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
@@ -34,7 +33,6 @@ ALL_THERE = SessionFacts(providers_there=True, values_there=True, strict=True, f
 
 
 def opened_in(folder: Path, **parts: ModelProto) -> OnnxGraph:
-    """The graph of these parts; it generates if it has a prefill."""
     content = "generation" if "prefill" in parts else "forward"
     graph = save_graph(folder, parts, content=content)  # type: ignore[arg-type]
     return OnnxGraph(graph, folder / KEY / "dynamic", cpu_device(), threads=1)

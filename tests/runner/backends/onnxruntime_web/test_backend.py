@@ -36,7 +36,6 @@ NO_PEAKS = {
 
 @contextmanager
 def opened(backend: Backend, prepared: PreparedGraphs) -> Iterator[tuple[Job, Cell, WebSession]]:
-    """The session of a job, and its cell of another shape than the reference's."""
     model = tiny_decoder()
     cell = torch_cell(model, 3, backend=backend, runtime="onnxruntime_web", sequence_length=40)
     job = prepared.named(a_job([cell], model).model_copy(update={"purpose": "verify"}))

@@ -25,21 +25,19 @@ from runner.backends.onnxruntime_web.browser import (
     is_alive,
     started_browser,
 )
-from runner.backends.onnxruntime_web.graph import graph_refusal
-from runner.backends.onnxruntime_web.page import PageError, PageLimits, WebPage
-from runner.backends.onnxruntime_web.query import PageQuery
-from runner.backends.onnxruntime_web.server import PageServer
+from runner.backends.onnxruntime_web.page import PageError, PageLimits, PageServer, WebPage
+from runner.backends.onnxruntime_web.query import PageQuery, graph_refusal
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable, Unsupported
 from runner.contract.job import DEVICE_VARIABLE, Job, Limits
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Phase, Status
-from runner.contract.web.pages import RUNTIME_FOLDER
-from runner.job.harness import Folders, Harness
+from runner.contract.web import RUNTIME_FOLDER
+from runner.job.harness import Harness
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import a_task
 from tests.support.needs import lacking
-from tests.support.onnx_graphs import WIDTH, layer, model_of, onnx_cell, onnx_job, save_graph
+from tests.support.onnx_graphs import FLOAT, WIDTH, layer, model_of, onnx_cell, onnx_job, save_graph
 from tests.support.siblings import siblings
 from tests.support.words import doubt_words, raises_words, words_of
 from tests.support.workplace import wait_until
@@ -48,7 +46,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 Kind = Literal["browser", "renderer", "gpu-process"]
 SECONDS = 1.5
-"""The limit of a call that is never answered."""
 PATIENCE = 90
 """That of one which ends by itself, so that a busy machine has the time to notice it."""
 HANG = "() => { window.runner.hang = () => new Promise(() => {}); }"
@@ -57,7 +54,6 @@ DEVICE = "(async () => (await navigator.gpu.requestAdapter()).requestDevice())()
 
 
 struck: list[psutil.Process] = []
-"""The processes of the browser that a fault happened to."""
 
 
 @pytest.fixture
@@ -81,24 +77,14 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def browsers(folder: Path) -> list[psutil.Process]:
     """The first process of each browser whose profile lies in the folder."""
-    ours = f"--user-data-dir={folder}"
-    running = [(one, one.info["cmdline"] or []) for one in psutil.process_iter(["cmdline"])]
-    first = {one.pid: one for one, words in running if is_first(words, ours)}
+    ours, first = f"--user-data-dir={folder}", dict[int, psutil.Process]()
+    for one in psutil.process_iter(["cmdline", "ppid"]):
+        words = one.info["cmdline"] or []
+        is_typed = any(word.startswith("--type=") for word in words)
+        if any(word.startswith(ours) for word in words) and not is_typed:
+            first[one.pid] = one
     # A process that was just forked still has its parent's command line.
-    return [one for one in first.values() if parent(one) not in first]
-
-
-def is_first(words: Sequence[str], profile: str) -> bool:
-    """True for the command line of a browser's first process: others have a type."""
-    return any(word.startswith(profile) for word in words) and not any(
-        word.startswith("--type=") for word in words
-    )
-
-
-def parent(process: psutil.Process) -> int | None:
-    with suppress(psutil.NoSuchProcess):
-        return process.ppid()
-    return None
+    return [one for one in first.values() if one.info["ppid"] not in first]
 
 
 def strike(folder: Path, kind: Kind, how: signal.Signals) -> None:
@@ -185,15 +171,12 @@ def test_a_page_without_isolation_is_refused(temporary: Path) -> None:
 
 
 class StrikingProgress(KeptProgress):
-    """Progress that lets a fault happen as the first cell enters a phase."""
-
     def __init__(self, folder: Path, kind: Kind, how: signal.Signals) -> None:
         super().__init__()
         self._fault = (folder, kind, how)
         self._has_struck = False
 
     def phase(self, phase: Phase, cell_id: str | None = None) -> None:
-        """Note it, and strike."""
         super().phase(phase, cell_id)
         if phase == "steady" and not self._has_struck:
             self._has_struck = True
@@ -201,17 +184,15 @@ class StrikingProgress(KeptProgress):
 
 
 def web_job(backend: Backend = "wasm", **limits: float) -> Job:
-    """A job of two shapes in a browser."""
     cells = [onnx_cell(size, backend=backend, runtime="onnxruntime_web") for size in (1, 3)]
     return onnx_job(*cells, limits=Limits(**limits))
 
 
 def records(job: Job, folder: Path, progress: KeptProgress, graph: onnx.ModelProto) -> list[Record]:
-    """The job's records, after it has been executed here."""
     save_graph(folder, {"forward": graph})
     out = folder / "out"
     out.mkdir()
-    Harness(job, out, progress, Folders(graphs=folder)).run()
+    Harness(job, out, progress, graphs=folder).run()
     return [read_record(out / f"{cell.id}.parquet") for cell in job.cells]
 
 
@@ -291,32 +272,22 @@ def test_a_slow_cell_ends_at_its_duration_with_data_and_a_grade(
 
 def endless_layer(turns: int = 100_000) -> onnx.ModelProto:
     """A layer that is executed so often that one query takes a tenth of a second or more."""
-    flag = helper.make_tensor_value_info("more", TensorProto.BOOL, ())
-    turn = helper.make_tensor_value_info("turn", TensorProto.INT64, ())
-    inner, outer = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ("n", WIDTH))
-        for name in ("before", "after")
-    )
-    body = helper.make_graph(
-        [
-            helper.make_node("Identity", ["more"], ["on"]),
-            helper.make_node("Tanh", ["before"], ["after"]),
-        ],
-        "turn",
-        [turn, flag, inner],
-        [helper.make_tensor_value_info("on", TensorProto.BOOL, ()), outer],
-    )
-    graph = helper.make_graph(
-        [helper.make_node("Loop", ["turns", "always", "x"], ["logits"], body=body)],
-        "endless",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", WIDTH))],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ("n", WIDTH))],
-        [
-            helper.make_tensor("turns", TensorProto.INT64, (), [turns]),
-            helper.make_tensor("always", TensorProto.BOOL, (), [True]),
-        ],
-    )
-    return model_of(graph)
+    info = helper.make_tensor_value_info
+    turn = info("turn", TensorProto.INT64, ())
+    more, on = (info(name, TensorProto.BOOL, ()) for name in ("more", "on"))
+    before, after = (info(name, FLOAT, ("n", WIDTH)) for name in ("before", "after"))
+    x, logits = (info(name, FLOAT, ("n", WIDTH)) for name in ("x", "logits"))
+    nodes = [
+        helper.make_node("Identity", ["more"], ["on"]),
+        helper.make_node("Tanh", ["before"], ["after"]),
+    ]
+    body = helper.make_graph(nodes, "turn", [turn, more, before], [on, after])
+    loop = helper.make_node("Loop", ["turns", "always", "x"], ["logits"], body=body)
+    constants = [
+        helper.make_tensor("turns", TensorProto.INT64, (), [turns]),
+        helper.make_tensor("always", TensorProto.BOOL, (), [True]),
+    ]
+    return model_of(helper.make_graph([loop], "endless", [x], [logits], constants))
 
 
 def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary: Path) -> None:

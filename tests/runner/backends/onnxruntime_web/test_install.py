@@ -27,7 +27,6 @@ PATHS = {
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:
-    """A tar file, compressed, as npm publishes one."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, content in files.items():

@@ -22,8 +22,7 @@ from runner.backends.openvino.backend import (
     require_int8,
 )
 from runner.backends.openvino.device import find_openvino_device
-from runner.backends.openvino.graph import CompiledPart
-from runner.backends.openvino.int8 import Quantized
+from runner.backends.openvino.graph import CompiledPart, Quantized
 from runner.contract.errors import Unsupported
 from runner.contract.graph import GRAPH_FILE
 from runner.inputs import Inputs, synthesise
@@ -57,7 +56,6 @@ def x(rows: int) -> Inputs:
 
 
 def expected(inputs: Inputs) -> Any:
-    """The outputs of `layer`."""
     weights = np.random.default_rng(0).standard_normal((WIDTH, WIDTH)).astype(np.float32)
     return np.maximum(inputs["x"] @ weights, 0)
 

@@ -1,8 +1,7 @@
 """Waiting for devices, their memory, and queries over them."""
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -17,7 +16,7 @@ from runner.backends.torch.device import (
     find_torch_device,
     wait_for,
 )
-from runner.backends.torch.forward import EmptyModel, TorchQuery
+from runner.backends.torch.query import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.words import raises_words
 
@@ -81,91 +80,31 @@ def test_a_query_waits_for_the_device_each_time_but_not_for_a_cpu() -> None:
 FIRST, SECOND = "5e1b2c0a-0000-4d5e-8f90-000000000001", "77aa2c0a-0000-4d5e-8f90-000000000002"
 
 
-@dataclass
-class FakeCuda:
-    """As torch.cuda, which stands for ROCm's devices, too."""
-
-    error: Exception | None = None
-    uuids: tuple[str | None, ...] = (FIRST, SECOND)
-    has_bf16: bool = True
-    architecture: str | None = None
-    current: int | None = None
-    has_addresses: bool = False
-
-    def init(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-    def device_count(self) -> int:
-        return len(self.uuids)
-
-    def get_device_properties(self, index: int) -> SimpleNamespace:
-        properties = SimpleNamespace(name=f"GPU {index}")
-        if self.uuids[index] is not None:
-            properties.uuid = self.uuids[index]
-        if self.architecture:
-            properties.gcnArchName = self.architecture
-        if self.has_addresses:
-            properties.pci_domain_id, properties.pci_bus_id, properties.pci_device_id = 0, 12, index
-        return properties
-
-    def set_device(self, index: int) -> None:
-        self.current = index
-
-    def is_bf16_supported(self, including_emulation: bool) -> bool:
-        assert not including_emulation
-        assert self.current is not None
-        return self.has_bf16
-
-
-@dataclass
-class FakeMps:
-    """As torch.backends.mps."""
-
-    built: bool = True
-    available: bool = True
-    newer: bool = True
-
-    def __post_init__(self) -> None:
-        self.is_built, self.is_available = (lambda: self.built), (lambda: self.available)
-        self.get_name = lambda: "Apple M4"
-
-    def is_macos_or_newer(self, major: int, minor: int) -> bool:
-        assert (major, minor) == (14, 0)
-        return self.newer
-
-
-@dataclass
-class FakeTorch:
-    """As torch, of some build."""
-
-    cuda: FakeCuda = field(default_factory=FakeCuda)
-    mps: FakeMps = field(default_factory=FakeMps)
-    built_for: tuple[str | None, str | None] = ("13.0", None)
-    __version__ = "2.13.0"
-
-    def __post_init__(self) -> None:
-        self.version = SimpleNamespace(cuda=self.built_for[0], hip=self.built_for[1])
-        self.backends = SimpleNamespace(
-            mps=self.mps,
-            cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True)),
-            cudnn=SimpleNamespace(allow_tf32=True),
-        )
-
-
-def rocm(**changes: Any) -> FakeTorch:
-    return FakeTorch(cuda=FakeCuda(**changes), built_for=(None, "7.2"))
+def fake_torch(hip: str | None = None, **more: object) -> SimpleNamespace:
+    """As torch, of a build for CUDA or ROCm, with two GPUs of which it shows `more`, too."""
+    gpus = [
+        SimpleNamespace(name=f"GPU {index}", uuid=uuid, **more)
+        for index, uuid in enumerate((FIRST, SECOND))
+    ]
+    cuda = Mock(device_count=lambda: len(gpus), get_device_properties=gpus.__getitem__)
+    mps = Mock(is_built=lambda: True, is_available=lambda: True)
+    tf32 = SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True))
+    return SimpleNamespace(
+        cuda=cuda,
+        version=SimpleNamespace(cuda=None if hip else "13.0", hip=hip),
+        backends=SimpleNamespace(mps=mps, cuda=tf32, cudnn=SimpleNamespace(allow_tf32=True)),
+    )
 
 
 def test_the_cpu_is_always_there_and_int8_is_computed_with_cuda() -> None:
     result = find_torch_device("cpu", "int8")
     assert (result.device, result.uuid) == (torch.device("cpu"), None)
     assert result.name
-    assert find_torch_device("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
+    assert find_torch_device("cuda", "int8", fake_torch(), {}).device == torch.device("cuda", 0)
 
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
-    library, environment = FakeTorch(), dict[str, str]()
+    library, environment = fake_torch(), dict[str, str]()
     result = find_torch_device("cuda", "fp32", library, environment)
     assert result == TorchDevice(
         torch.device("cuda", 0),
@@ -178,12 +117,20 @@ def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
     assert environment == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
+def test_rocms_gpus_are_those_of_cuda_with_their_architecture() -> None:
+    address = {"pci_domain_id": 0, "pci_bus_id": 12, "pci_device_id": 1}
+    library = fake_torch(hip="7.2", gcnArchName="gfx942", **address)
+    result = find_torch_device("rocm", "fp32", library, {})
+    assert (result.device, result.name) == (torch.device("cuda", 0), "GPU 0 gfx942")
+    assert result.pci_address == "0000:0c:01.0"
+
+
 @pytest.mark.parametrize("chosen", ["1", f"GPU-{SECOND}", "GPU-77aa", "cuda=1", "rocm=0,1"])
 def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
-    library = FakeTorch()
+    library = fake_torch()
     result = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
     assert (result.device, result.name) == (torch.device("cuda", 1), "GPU 1")
-    assert library.cuda.current == 1
+    library.cuda.set_device.assert_called_once_with(1)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +138,7 @@ def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
 )
 def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -> None:
     with pytest.raises(Unavailable) as caught:
-        find_torch_device("cuda", "fp32", FakeTorch(), {"ACCELMATRIX_DEVICE": chosen})
+        find_torch_device("cuda", "fp32", fake_torch(), {"ACCELMATRIX_DEVICE": chosen})
     assert error_text(caught.value) == (
         f"ACCELMATRIX_DEVICE: '{chosen}' is {what} GPU of cuda; "
         f"there are 0 (GPU-{FIRST}), 1 (GPU-{SECOND})"
@@ -200,4 +147,4 @@ def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
     with raises_words(Unsupported, match="run on the CPU unseen"):
-        find_torch_device("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
+        find_torch_device("mps", "fp32", fake_torch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})

@@ -12,7 +12,7 @@ from torch.autograd.profiler_util import FunctionEvent
 from runner.backends.evidence import Kernels, Observation
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.evidence import judge_tensors, kernel_time_s, launch_time_s, prove
-from runner.backends.torch.forward import TorchQuery
+from runner.backends.torch.query import TorchQuery
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
 

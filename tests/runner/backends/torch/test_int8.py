@@ -9,16 +9,14 @@ import torch
 
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.device import wait_for
-from runner.backends.torch.forward import TorchQuery, float_arrays
-from runner.backends.torch.generation import TorchGenerator
 from runner.backends.torch.int8 import Int8Linear, quantise, quantised_types
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.query import TorchGenerator, TorchQuery, float_arrays
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
+from runner.correctness.compare_outputs import tolerance_of
 from runner.correctness.differences import relative_difference
 from runner.correctness.reference import fixed_cell
-from runner.correctness.tolerance import tolerance_of
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job

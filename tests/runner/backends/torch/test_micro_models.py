@@ -1,23 +1,27 @@
-"""Every architecture of the catalogue on torch, in its micro size, with synthesised inputs."""
+"""Every architecture of the catalogue on torch, with synthesised inputs.
+
+All are tried in their micro size, and the smallest real model that is small enough for a test.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from runner.backends.torch.backend import TorchSession, open_session
-from runner.backends.torch.model import instantiate
-from runner.backends.torch.random_weights import fill_parameters
+from runner.backends.torch.model import fill_parameters, instantiate
 from runner.backends.torch.training import TorchTrainer
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
-from runner.contract.models import ModelSpec, find, model_sets
+from runner.contract.models import ModelSpec, catalogue, find, model_sets
 from runner.correctness.compare_outputs import compare_outputs
-from runner.correctness.reference import compute_outputs
+from runner.correctness.reference import compute_outputs, fixed_cell
 from runner.inputs import synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
+from tests.support.siblings import siblings
 from tests.support.tiny_models import torch_job
 from tests.support.words import raises_words
 
@@ -27,6 +31,8 @@ GENERATING = {
     *("qwen3-micro", "llava-onevision-micro", "llava-next-micro", "qwen2-vl-micro"),
     "qwen3-vl-micro",
 }
+LARGEST = 130_000_000
+KEPT = ("bert", "gpt2", "vit")
 every_micro = pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
 
 
@@ -49,16 +55,36 @@ def training(model: ModelSpec, batch_size: int = 2) -> Iterator[TorchTrainer]:
             yield trainer
 
 
+def are_finite_and_tell_inputs_apart(session: TorchSession, model: ModelSpec, cell: Cell) -> bool:
+    once, other = (
+        session.arrays(session.bind(cell, synthesise(model, cell, seed))()) for seed in (0, 1)
+    )
+    finite = bool(once) and all(np.isfinite(array).all() for array in once.values())
+    return finite and any((once[name] != other[name]).any() for name in once)
+
+
 @pytest.mark.representatives(6)
 @every_micro
 def test_outputs_are_finite_and_tell_inputs_apart(model: ModelSpec) -> None:
     with session_of(model) as (session, cell):
-        once, other = (
-            session.arrays(session.bind(cell, synthesise(model, cell, seed))()) for seed in (0, 1)
-        )
-    assert once
-    assert all(np.isfinite(array).all() for array in once.values())
-    assert any((once[name] != other[name]).any() for name in once)
+        assert are_finite_and_tell_inputs_apart(session, model, cell)
+
+
+def smallest_of_each_architecture() -> list[Any]:
+    """The models to try in a real size; some architectures have none that is small enough."""
+    tried = [spec for name, spec in catalogue().items() if name not in model_sets()["micro"]]
+    largest_first = sorted(tried, key=lambda spec: spec.parameters or 0, reverse=True)
+    small = [spec for spec in largest_first if (spec.parameters or 0) < LARGEST]
+    chosen = {spec.config["model_type"]: spec for spec in small}
+    return siblings(chosen.values(), [chosen[kind] for kind in KEPT], lambda spec: str(spec.name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", smallest_of_each_architecture())
+def test_random_weights_keep_outputs_finite_at_real_size(model: ModelSpec) -> None:
+    job = torch_job(model)
+    with closing(open_session(job, threads=2)) as session:
+        assert are_finite_and_tell_inputs_apart(session, job.model, fixed_cell(job))
 
 
 @pytest.mark.representatives(6)

@@ -4,7 +4,7 @@ import pytest
 
 from runner.contract.errors import UnknownModel
 from runner.contract.models import ModelSpec, catalogue, find
-from runner.contract.models.image_tokens import image_token
+from runner.contract.models.sizes import image_token
 
 MICRO = 1_000_000
 DRAWN = {"token_ids", "prompt_ids", "prompt_labels", "boxes"}

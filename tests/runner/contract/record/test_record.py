@@ -1,16 +1,19 @@
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store.records.validate import read_record
-from orchestrator.system.docstrings import attribute_docs
 from runner.contract.errors import RecordError
 from runner.contract.record.files import arrow_schema, save_record, to_table
+from runner.contract.record.ids import MACHINE_FACTS, environment_id, hardware_id, model_id
 from runner.contract.record.record import Record
+from tests.hostile.scene import measured_records
 from tests.support.jobs import a_job
 from tests.support.records import NOISY, record_for
+from tools.columns import column_docs
 
 
 def a_verdict(**changes: object) -> Record:
@@ -21,7 +24,7 @@ def a_verdict(**changes: object) -> Record:
 def test_every_column_has_a_type_and_a_meaning() -> None:
     schema = arrow_schema()
     assert schema.names == list(Record.model_fields)
-    docs = attribute_docs(Record)
+    docs = column_docs(Record)
     assert [name for name in schema.names if not docs.get(name, "").endswith(".")] == []
 
 
@@ -65,3 +68,22 @@ def test_a_time_that_no_calendar_has_is_no_record(tmp_path: Path) -> None:
     pq.write_table(table.set_column(at, table.schema.field(at), far), path)
     with pytest.raises(RecordError, match=r"far\.parquet"):
         read_record(path)
+
+
+def test_the_ids_of_a_measured_record_can_be_computed_again(tmp_path) -> None:
+    record = measured_records(tmp_path / "out")[1]
+    facts: dict[str, Any] = read_record(save_record(record, tmp_path)).model_dump(mode="json")
+    assert environment_id(facts) == record.environment_id
+    assert hardware_id(facts) == record.hardware_id
+    assert model_id(facts["model_spec"]) == record.model_id
+
+
+@pytest.mark.parametrize(("bytes_less", "is_same"), [(3_000_000, True), (1 << 30, False)])
+def test_a_machine_is_the_same_under_a_kernel_that_keeps_other_memory(
+    bytes_less: int, is_same: bool
+) -> None:
+    facts: dict[str, Any] = dict.fromkeys(MACHINE_FACTS, "a") | {
+        "memory_total_bytes": 33_656_000_000
+    }
+    other = {**facts, "memory_total_bytes": facts["memory_total_bytes"] - bytes_less}
+    assert (hardware_id(facts) == hardware_id(other)) == is_same

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.images.image import Image
 from runner.measure.memory.cgroup import CgroupReader, KernelPeak, cgroup_files, open_kernel_peak
-from runner.measure.memory.process import ResidentReader
+from runner.measure.memory.readers import ResidentReader
 from tests.support.memory_readers import MIB, write_group_v1, write_group_v2, write_process
 
 KNOWN = 256 * MIB

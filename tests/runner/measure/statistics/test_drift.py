@@ -16,8 +16,7 @@ from runner.measure.statistics.drift import (
     order_p_value,
     range_survival,
 )
-from runner.measure.statistics.serial_correlation import correlation_of
-from runner.measure.statistics.spread import Floats
+from runner.measure.statistics.spread import Floats, correlation_of
 
 DEVIATION = 0.03
 

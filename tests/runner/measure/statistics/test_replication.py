@@ -33,7 +33,7 @@ def test_the_interval_of_rounds_is_students() -> None:
     error = stats.sem(medians)
     expected = stats.t.interval(0.95, 3, np.mean(medians), error)
     assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-5)
-    assert interval.median == pytest.approx(1.0)
+    assert interval.value == pytest.approx(1.0)
     assert round_interval([1.0], 0.95) is None
     assert between_cv([1.0]) is None
     assert between_cv([0.9, 1.1]) == pytest.approx(math.sqrt(0.02))

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from runner.contract.job import PROFILES
-from runner.contract.record.doubts import Doubt
+from runner.contract.record.verdict import Doubt
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
-from runner.modes.server.mode import measure_server
-from runner.modes.server.peak import PeakSearch, find_peak
-from runner.modes.server.serving import Server, ServerResult
-from runner.modes.server.trial import RateTrials
+from runner.modes.server.mode import PeakSearch, ServerResult, find_peak, measure_server
+from runner.modes.server.rates import RateTrials
+from runner.modes.server.serving import Server
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import MILLISECOND, Scene
@@ -112,11 +111,11 @@ def test_more_time_narrows_the_bracket_and_betters_the_grade() -> None:
 
 def test_the_latencies_are_those_of_the_peak_and_each_rate_has_a_line() -> None:
     outcome = seek(slo_ms=50)
-    assert len(outcome.durations_ns) >= iterations_needed(0.99) == 662
-    assert quantile(outcome.durations_ns, 0.99) <= 50 * MILLISECOND
-    achieved = len(outcome.durations_ns) / (outcome.window_ns / 1e9)
+    assert len(outcome.served.latencies_ns) >= iterations_needed(0.99) == 662
+    assert quantile(outcome.served.latencies_ns, 0.99) <= 50 * MILLISECOND
+    achieved = len(outcome.served.latencies_ns) / (outcome.served.window_ns / 1e9)
     assert achieved == pytest.approx(outcome.columns["peak_qps"], rel=0.1)
-    assert outcome.window_ns > sum(outcome.service_ns)
+    assert outcome.served.window_ns > sum(outcome.served.service_ns)
     *trials, ended = outcome.columns["search"]
     form = r".* qps: .* queries worth .*, p99 .* ms, (\w+)(?:, verified)?"
     words = [re.fullmatch(form, line) for line in trials]
@@ -135,7 +134,7 @@ def test_a_query_that_is_too_slow_alone_leaves_the_warmup_and_the_remedy() -> No
     assert (outcome.columns["peak_qps"], outcome.columns["slo_met"]) == (None, False)
     assert outcome.columns["peak_qps_high"] is None
     assert (outcome.columns["achieved_qps"], outcome.columns["throughput"]) == (None, None)
-    assert len(outcome.durations_ns) == 10
+    assert len(outcome.served.latencies_ns) == 10
     assert outcome.energy.method.startswith("unavailable")
 
 

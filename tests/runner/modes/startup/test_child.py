@@ -1,13 +1,16 @@
 """The child's side of a cold start, spoken to as its parent does."""
 
+import ast
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runner.modes.startup import child as child_module
 from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 from tests.support.jobs import a_job, fake_cell, fake_model
 
@@ -70,3 +73,7 @@ def test_nothing_heavy_is_imported_before_the_clock_is_read() -> None:
     imported = "import sys, runner.modes.startup; print({'numpy', 'pydantic'} & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", imported], capture_output=True, check=True)
     assert output.stdout.decode().strip() == "set()"
+    first, second, third, *_ = ast.parse(Path(child_module.__file__).read_text("utf-8")).body[1:]
+    assert ast.unparse(first) == "import time"
+    assert ast.unparse(second).endswith("= time.perf_counter_ns()")
+    assert ast.unparse(third) == "import numpy"

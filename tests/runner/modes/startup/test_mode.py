@@ -2,17 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.job import Limits, Measure
+from runner.contract.job import Job, Limits, Measure
+from runner.contract.record.record import Columns
 from runner.contract.rounds import DeviceState, RoundResult
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import monotonic
@@ -23,12 +25,13 @@ from runner.measure.vendors.nvidia import watch_nvidia_gpu
 from runner.modes.startup import mode
 from runner.modes.startup.child import StartRequest
 from runner.modes.startup.launch import TimedStart, launch_start
-from runner.modes.startup.mode import measure_startup, start_once
-from runner.modes.startup.stages import STARTUP_STAGES
+from runner.modes.startup.mode import STARTUP_STAGES, measure_startup, start_once, startup_columns
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.machines import a_sys_folder, cores
+from tests.support.prepared import PreparedGraphs
 from tests.support.records import a_round
 from tests.support.scene import Scene, ScriptedCache
+from tests.support.tiny_models import tiny_decoder, torch_cell
 from tests.support.vendors import Nvml
 from tests.support.words import raises_words
 
@@ -286,3 +289,83 @@ def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(
     line = start.report.model_copy(update={"first_line_at_ns": 1})
     clock = failure_of(f"print({line.model_dump_json()!r})")
     assert "processes disagree about the time" in clock
+
+
+@pytest.fixture(scope="module")
+def job(prepared: PreparedGraphs) -> Job:
+    model = tiny_decoder()
+    cell = torch_cell(model, 1, runtime="onnxruntime_web", backend="wasm", mode="startup")
+    return prepared.named(a_job([cell], model))
+
+
+@pytest.mark.slow
+@pytest.mark.serial
+@pytest.mark.parametrize("query", [True, False], ids=["query", "held"])
+def test_a_browser_starts_in_stages_and_ends_with_its_start(
+    job: Job, prepared: PreparedGraphs, query: bool
+) -> None:
+    request = StartRequest(job=job, threads=1, graphs=prepared.folder, query=query, files=True)
+    others = set(psutil.Process().children(recursive=True))
+    with launch_start(request) as pending:
+        start = pending.wait()
+        held = set(psutil.Process().children(recursive=True)) - others
+    assert all(value > 0 for name, value in start.stages_ns.items() if name != "first_query")
+    assert (start.stages_ns["first_query"] > 0) == query
+    assert start.runner_ns > 0
+    assert {Path(path).name for path in start.report.files} >= {"chromium", "page.mjs"}
+    assert start.report.peak_bytes is not None
+    assert start.report.peak_bytes > 100e6
+    assert len(held) > 3 or query
+    assert not any(process.is_running() for process in held)
+
+
+SECOND = 10**9
+
+
+def starts(warm: Sequence[float], cold: Sequence[float] = ()) -> RoundResult:
+    """A round whose starts take so many seconds in each stage."""
+    parts = {stage: [round(value * SECOND) for value in warm] for stage in STARTUP_STAGES}
+    if cold:
+        dropped = [round(value * SECOND) for value in cold]
+        parts |= {f"cold_{stage}": dropped for stage in STARTUP_STAGES}
+    return a_round([len(STARTUP_STAGES) * value for value in parts["import"]], parts_ns=parts)
+
+
+def columns_of(*rounds: RoundResult) -> Columns:
+    return startup_columns(a_job(), rounds)
+
+
+def interval(columns: Columns, name: str) -> list[float | None]:
+    """The ends of an interval around its median."""
+    return [columns[f"startup_{name}_median_{end}s"] for end in ("low_", "", "high_")]
+
+
+def around(median: float, share: float) -> object:
+    """That median, with an interval of so large a share on each side."""
+    return pytest.approx([(1 - share) * median, median, (1 + share) * median], rel=1e-3)
+
+
+KNOWN = 1.96 * 0.053
+"""What processes of an unknown host differ by."""
+OVER_THREE = 4.3027 * 0.02 / 3**0.5
+THREE_APART = 4.3027 * 0.1 / 1.2
+"""Of 1, 1.3 and 1.3, whose mean is 1.2 and whose standard error is 0.1."""
+
+
+@pytest.mark.parametrize(
+    ("rounds", "warm", "cold"),
+    [
+        ([([1] * 20, [5] * 6)], KNOWN, KNOWN),
+        ([([0.98], [4.9]), ([1], [5]), ([1.02], [5.1])], OVER_THREE, OVER_THREE),
+        ([([0.98], [5] * 6), ([1], []), ([1.02], [])], OVER_THREE, KNOWN),
+        ([([1] * 9, [5] * 9), ([1.3], [6.5]), ([1.3], [6.5])], THREE_APART, THREE_APART),
+    ],
+    ids=["one", "several", "several, with cold ones in the first", "of all starts"],
+)
+def test_intervals_allow_for_what_other_processes_would_measure(
+    rounds: list[tuple[list[float], list[float]]], warm: float, cold: float
+) -> None:
+    columns = columns_of(*(starts(*durations) for durations in rounds))
+    assert interval(columns, "warm_import") == around(1, warm)
+    assert interval(columns, "cold_weights") == around(5, cold)
+    assert interval(columns, "cold") == around(25, cold)

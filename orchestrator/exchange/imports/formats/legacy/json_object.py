@@ -1,15 +1,21 @@
-"""JSON objects: values that a format takes become columns of measurements, the rest details."""
+"""JSON objects of the origin project: what a format takes becomes columns, the rest details."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.exchange.imports.document import last_key, parse_boolean, parse_time, pointer
-from orchestrator.exchange.imports.entry import MEASURED, status_in_text
+from orchestrator.exchange.imports.document import (
+    Document,
+    last_key,
+    parse_boolean,
+    parse_time,
+    pointer,
+)
+from orchestrator.exchange.imports.entry import MEASURED, Reading, gather, status_in_text
 from orchestrator.exchange.imports.measurement import (
     ImportedMeasurement,
     as_text,
@@ -20,35 +26,18 @@ from orchestrator.exchange.imports.measurement import (
 )
 from orchestrator.exchange.imports.simulation_marks import marks_in
 from orchestrator.system.problems import problems_in, quote
-from runner.contract.errors import SkipEntry
+from runner.contract.errors import DamagedFile, SkipEntry
 from runner.contract.record.verdict import Status
 
 _TEXT_LIMIT = 1000
+_REASON_LIMIT = 500
 _EPOCH_SECONDS = (1e8, 1e11)
-
-
-def read_time(value: object) -> tuple[datetime, bool] | None:
-    """A time, with True if its zone is known; None if it is no time."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        low, high = _EPOCH_SECONDS
-        return (datetime.fromtimestamp(value, UTC), True) if low < value < high else None
-    if not isinstance(value, str):
-        return None
-    try:
-        return parse_time(value)
-    except ValueError:
-        return None
-
-
-def details_of(value: Any, name: str = "") -> dict[str, str]:
-    """Values as text by dotted names; long ones are shortened, and say so."""
-    return {key: _shortened(text) for key, text in flatten(value, name).items()}
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    return f"{text[:_TEXT_LIMIT]} … ({len(text)} characters)"
+_MESSAGES = ("error", "error_message", "test_error", "reason", "message", "note")
+_OUTPUTS = ("traceback", "stderr", "error_output", "raw_stderr")
+_ERROR_LINE = re.compile(r"\s*[\w.]*(?:Error|Exception|Interrupt|Exit|Expired)\b")
+_SUCCESSES = ("success", "succeeded", "completed", "complete", "finished", "done", "ok", "passed")
+_UNFINISHED = ("pending", "queued", "running", "started", "manual", "automated", "unknown")
+_FAILURE = re.compile(r"fail|error|time_?d?_?out|out_of_memory|oom|crash|abort|unsupp|unavail|skip")
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,19 @@ class Context:
     fields: dict[str, Any] = field(default_factory=dict)
     details: dict[str, str] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
+
+    def extended(
+        self,
+        fields: dict[str, Any] | None = None,
+        details: dict[str, str] | None = None,
+        marks: tuple[str, ...] = (),
+    ) -> "Context":
+        """The context of a location below, whose own columns and details come first."""
+        return Context(
+            {**self.fields, **(fields or {})},
+            {**self.details, **(details or {})},
+            (*self.marks, *marks),
+        )
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,11 @@ class Node:
     context: Context = Context()
 
     def measurement(self) -> ImportedMeasurement:
-        """The measurement, or the failure, that the entry holds."""
         return self.read(JsonObject(self.value, self.location), self.context)
 
 
 class JsonObject:
-    """A JSON object that remembers which of its values became columns.
-
-    Raises:
-        SkipEntry: it is no object.
-    """
+    """A JSON object: what its methods take becomes columns, the rest of its value details."""
 
     def __init__(self, value: Any, location: str) -> None:
         if not isinstance(value, dict):
@@ -94,13 +91,14 @@ class JsonObject:
         """The key of the object."""
         return last_key(self.location)
 
-    def seen(self, key: str) -> Any:
-        """A value that stays in the details."""
-        return self.value.get(key)
-
     def text(self, *keys: str) -> str | None:
         """Take the first of these that is text and not empty."""
-        return next((self._rest.pop(key) for key in keys if self._holds_text(key)), None)
+        for key in keys:
+            value = self._rest.get(key)
+            if isinstance(value, str) and value.strip():
+                del self._rest[key]
+                return value
+        return None
 
     def flag(self, key: str) -> bool | None:
         """A boolean that stays in the details."""
@@ -110,7 +108,6 @@ class JsonObject:
             raise SkipEntry(f"{pointer(self.location, key)}: {error}") from error
 
     def note(self, key: str, text: str) -> None:
-        """Add a remark about a value that was taken."""
         self._notes[key] = f"{as_text(self.value.get(key))} ({text})"
 
     def number(self, key: str, column: str, unit: str | None = None) -> int | float | None:
@@ -121,7 +118,6 @@ class JsonObject:
         return number
 
     def count(self, key: str) -> int | None:
-        """Take a whole number."""
         number = self.number(key, key)
         if isinstance(number, float):
             raise SkipEntry(f"{pointer(self.location, key)}: {number} is not a whole number")
@@ -147,23 +143,22 @@ class JsonObject:
     def moment(self, *keys: str) -> datetime | None:
         """Take a time; one without a zone is taken as UTC, and the details say so."""
         for key in keys:
-            moment = read_time(self._rest.get(key))
-            if moment:
-                if fault := moment_fault(moment[0]):
-                    raise SkipEntry(f"{pointer(self.location, key)}: {fault}")
-                del self._rest[key]
-                if not moment[1]:
-                    self.note(key, "no zone is given, taken as UTC")
-                return moment[0]
+            if (parsed := read_time(self._rest.get(key))) is None:
+                continue
+            moment, has_zone = parsed
+            if fault := moment_fault(moment):
+                raise SkipEntry(f"{pointer(self.location, key)}: {fault}")
+            del self._rest[key]
+            if not has_zone:
+                self.note(key, "no zone is given, taken as UTC")
+            return moment
         return None
 
     def inner(self, key: str) -> "JsonObject | None":
         """Take an object below it, for its values to be taken."""
-        value = self._rest.get(key)
-        if not isinstance(value, dict):
+        if not isinstance(self._rest.get(key), dict):
             return None
-        del self._rest[key]
-        return JsonObject(value, pointer(self.location, key))
+        return JsonObject(self._rest.pop(key), pointer(self.location, key))
 
     def nodes(self, key: str, read: "Reader", context: Context) -> Iterator[Node]:
         """Take an object or a list below it as nodes, one for each value."""
@@ -173,12 +168,14 @@ class JsonObject:
             yield Node(item, pointer(self.location, key, inner), read, context)
 
     def details(self, name: str = "") -> dict[str, str]:
-        """The values that were not taken, as text by dotted names."""
-        return {**details_of(self._rest, name), **details_of(self._notes, name)}
-
-    def _holds_text(self, key: str) -> bool:
-        value = self._rest.get(key)
-        return isinstance(value, str) and bool(value.strip())
+        """The values that were not taken, as text by dotted names; long ones are shortened."""
+        texts = {**flatten(self._rest, name), **flatten(self._notes, name)}
+        return {
+            key: text
+            if len(text) <= _TEXT_LIMIT
+            else f"{text[:_TEXT_LIMIT]} … ({len(text)} characters)"
+            for key, text in texts.items()
+        }
 
     def _quantity(
         self, value: Any, key: str, unit: str | None, dimension: str
@@ -192,15 +189,55 @@ class JsonObject:
 Reader = Callable[[JsonObject, Context], ImportedMeasurement]
 
 
-_Ending = Literal["success", "failure", "unfinished", "unknown"]
+@dataclass
+class LegacyFormat:
+    """A format of the project, recognised by the keys and types of the JSON value."""
 
-_REASON_LIMIT = 500
-_MESSAGES = ("error", "error_message", "test_error", "reason", "message", "note")
-_OUTPUTS = ("traceback", "stderr", "error_output", "raw_stderr")
-_ERROR_LINE = re.compile(r"\s*[\w.]*(?:Error|Exception|Interrupt|Exit|Expired)\b")
-_SUCCESSES = ("success", "succeeded", "completed", "complete", "finished", "done", "ok", "passed")
-_UNFINISHED = ("pending", "queued", "running", "started", "manual", "automated", "unknown")
-_FAILURE = re.compile(r"fail|error|time_?d?_?out|out_of_memory|oom|crash|abort|unsupp|unavail|skip")
+    name: str
+    matches: Callable[[Any], bool]
+    nodes: Callable[[Any], Iterable[Node]]
+    nothing: str
+    """The kind of a file that holds no measurement."""
+    source: str = "ipfs_accelerate_py"
+
+    def recognises(self, document: Document) -> bool:
+        return self.matches(document.json)
+
+    def read(self, document: Document) -> Reading:
+        try:
+            return gather(self.nodes(document.json), self.nothing)
+        except SkipEntry as skipped:
+            raise DamagedFile(*skipped.reasons) from skipped
+
+
+def is_map(value: Any, *keys: str) -> bool:
+    """True for an object with these keys."""
+    return isinstance(value, dict) and all(key in value for key in keys)
+
+
+def is_map_of_maps(value: Any) -> bool:
+    """True for an object that holds at least one object."""
+    return isinstance(value, dict) and any(isinstance(item, dict) for item in value.values())
+
+
+def has_map(value: Any, *keys: str) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys)
+
+
+def has_any(value: Any, *keys: str) -> bool:
+    """True for an object in which one of these keys is not null."""
+    return isinstance(value, dict) and any(value.get(key) is not None for key in keys)
+
+
+def read_time(value: object) -> tuple[datetime, bool] | None:
+    """A time, with True if its zone is known; None if it is no time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = _EPOCH_SECONDS
+        return (datetime.fromtimestamp(value, UTC), True) if low < value < high else None
+    try:
+        return parse_time(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def build_measurement(
@@ -209,10 +246,7 @@ def build_measurement(
     fields: dict[str, Any],
     marks: tuple[str, ...] | None = None,
 ) -> ImportedMeasurement:
-    """Build a measurement: the entry's own columns override the context's; the rest is details.
-
-    Its marks are those of its value, unless others are given.
-    """
+    """Build a measurement: the entry's columns override the context's, these marks its own."""
     measured = build_outcome(entry, context, {"status": "ok", **fields}, marks)
     if measured.status == "ok" and all(getattr(measured, name) is None for name in MEASURED):
         raise SkipEntry
@@ -241,23 +275,41 @@ def build_outcome(
     }
     if "status" not in columns:
         raise SkipEntry
-    return _validated(entry.location, columns)
+    if "model" not in columns:
+        raise SkipEntry(f"{entry.location}: it names no model")
+    try:
+        return ImportedMeasurement.model_validate(columns)
+    except ValidationError as error:
+        problem = problems_in(error, lambda _: ImportedMeasurement.model_fields)[0]
+        raise SkipEntry(f"{entry.location}: {problem.path[0]}: {problem.message}") from error
 
 
 def status_fields(entry: JsonObject) -> dict[str, Any]:
     """The status and the reason of an entry; empty if it doesn't say how it ended."""
     word = (entry.text("status") or "").strip()
-    ending = _ending(entry, word.lower())
-    if ending == "unfinished":
-        return {"status": "lost", "reason": f"status is {word}: no result was recorded"}
-    if ending in ("success", "unknown"):
-        return {"status": "ok"} if ending == "success" else {}
-    reason = _reason(entry, word)
-    kind = entry.text("error_type") or ""
-    otherwise: Status = "unavailable" if word.lower().startswith("skip") else "failed"
-    if _is_incompatible(entry):
+    lower = word.lower()
+    success, code = entry.flag("success"), entry.value.get("return_code")
+    is_incompatible = entry.flag("compatible") is False or entry.flag("is_compatible") is False
+    exited_badly = code not in (None, 0, "0")
+    if not (success is False or is_incompatible or exited_badly or _FAILURE.search(lower)):
+        if lower in _UNFINISHED:
+            return {"status": "lost", "reason": f"status is {word}: no result was recorded"}
+        if word and lower not in _SUCCESSES:
+            raise SkipEntry(f"{entry.location}/status: {lower!r} is no status that is known")
+        if success or word or code is not None:
+            return {"status": "ok"}
+        if not (entry.value.get("error") or entry.value.get("error_message")):
+            return {}
+    parts = [part for keys in (_MESSAGES, _OUTPUTS) if (part := _first_error(entry, keys))]
+    reason = ": ".join(parts)[:_REASON_LIMIT] or word or "no reason is given"
+    if not parts and exited_badly:
+        reason = f"exit code {code}"
+    elif not parts and is_incompatible:
+        reason = "it is not compatible"
+    otherwise: Status = "unavailable" if lower.startswith("skip") else "failed"
+    if is_incompatible:
         otherwise = "unsupported"
-    text = f"{kind}\n{word}\n{reason}"
+    text = f"{entry.text('error_type') or ''}\n{word}\n{reason}"
     return {"status": status_in_text(text) or otherwise, "reason": reason}
 
 
@@ -270,44 +322,6 @@ def error_line(text: str) -> str:
     return "\n".join(lines if len(lines) <= 3 else lines[-1:])[:_REASON_LIMIT]
 
 
-def _validated(location: str, columns: dict[str, Any]) -> ImportedMeasurement:
-    if "model" not in columns:
-        raise SkipEntry(f"{location}: it names no model")
-    try:
-        return ImportedMeasurement.model_validate(columns)
-    except ValidationError as error:
-        problem = problems_in(error, lambda _: ImportedMeasurement.model_fields)[0]
-        raise SkipEntry(f"{location}: {problem.path[0]}: {problem.message}") from error
-
-
-def _ending(entry: JsonObject, word: str) -> _Ending:
-    success, code = entry.flag("success"), entry.seen("return_code")
-    wrong = success is False or _is_incompatible(entry) or code not in (None, 0, "0")
-    if wrong or _FAILURE.search(word):
-        return "failure"
-    if word in _UNFINISHED:
-        return "unfinished"
-    if word and word not in _SUCCESSES:
-        raise SkipEntry(f"{entry.location}/status: {word!r} is no status that is known")
-    if success or word or code is not None:
-        return "success"
-    return "failure" if entry.seen("error") or entry.seen("error_message") else "unknown"
-
-
-def _is_incompatible(entry: JsonObject) -> bool:
-    return entry.flag("compatible") is False or entry.flag("is_compatible") is False
-
-
-def _reason(entry: JsonObject, word: str) -> str:
-    parts = [part for keys in (_MESSAGES, _OUTPUTS) if (part := _first(entry, keys))]
-    if parts:
-        return ": ".join(parts)[:_REASON_LIMIT]
-    code = entry.seen("return_code")
-    if code not in (None, 0, "0"):
-        return f"exit code {code}"
-    return "it is not compatible" if _is_incompatible(entry) else word or "no reason is given"
-
-
-def _first(entry: JsonObject, keys: tuple[str, ...]) -> str:
-    texts = (error_line(text) for key in keys if isinstance(text := entry.seen(key), str))
+def _first_error(entry: JsonObject, keys: tuple[str, ...]) -> str:
+    texts = (error_line(text) for key in keys if isinstance(text := entry.value.get(key), str))
     return next(filter(None, texts), "")

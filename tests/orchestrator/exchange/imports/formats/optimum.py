@@ -10,19 +10,16 @@ Tree = dict[str, Any]
 def config(
     backend: Tree | None = None, scenario: Tree | None = None, environment: Tree | None = None
 ) -> Tree:
-    """The config of an encoder on a processor, with these changes."""
     config: Tree = sample("optimum-benchmark")["encoder"]["config"]
     changes = {"backend": backend, "scenario": scenario, "environment": environment}
     return config | {name: config[name] | (change or {}) for name, change in changes.items()}
 
 
 def encoder_report() -> Tree:
-    """An encoder's report."""
     report: Tree = sample("optimum-benchmark")["encoder"]["report"]
     return report
 
 
 def generation_report() -> Tree:
-    """A decoder's report, from a version that has no target `generate`."""
     report: Tree = sample("optimum-benchmark")["decoder"]["report"]
     return report

@@ -11,7 +11,7 @@ from orchestrator.exchange.imports.formats.device_page import DevicePage
 from orchestrator.exchange.imports.outcome import read_document
 from orchestrator.exchange.imports.record import records_table
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document, only, read
+from tests.orchestrator.exchange.imports.files import json_document, only, read
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 RESULT: dict[str, Any] = {

@@ -10,7 +10,7 @@ from orchestrator.exchange.imports.document import Document
 from orchestrator.exchange.imports.formats.mlperf import MLPerf
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import only, read, text_document
+from tests.orchestrator.exchange.imports.files import only, read, text_document
 from tests.support.data import SAMPLES
 
 CLEAN = "\nNo warnings encountered during test.\n\nNo errors encountered during test.\n"

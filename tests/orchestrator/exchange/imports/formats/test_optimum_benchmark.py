@@ -15,7 +15,7 @@ from orchestrator.exchange.imports.formats.optimum_benchmark import OptimumBench
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.exchange.imports.cases import Case, check_case, promise, read_cases
-from tests.orchestrator.exchange.imports.documents import json_document, only, read
+from tests.orchestrator.exchange.imports.files import json_document, only, read
 from tests.orchestrator.exchange.imports.formats.optimum import config, encoder_report
 from tests.support.data import sample
 
@@ -114,7 +114,6 @@ def test_other_files_are_not_recognised(data: Any) -> None:
 
 
 def paths_in(data: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The paths of all values in a tree."""
     if not isinstance(data, dict):
         return [path]
     return [path, *(found for key in data for found in paths_in(data[key], (*path, key)))]

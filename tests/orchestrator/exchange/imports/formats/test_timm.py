@@ -1,7 +1,6 @@
 """timm's result files, in every form that its script has given them."""
 
 import math
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.exchange.imports.document import Document
-from orchestrator.exchange.imports.formats.timm import Timm, parse_name
+from orchestrator.exchange.imports.formats.timm import Timm
 from runner.contract.errors import DamagedFile
-from tests.orchestrator.exchange.imports.documents import json_document, only, read, text_document
+from tests.orchestrator.exchange.imports.files import json_document, only, read, text_document
 from tests.support.data import TIMM_FILES
 
 GPU = "benchmark-infer-amp-nhwc-pt210-cu121-rtx3090.csv"
@@ -59,17 +58,6 @@ def test_a_processor_is_the_device() -> None:
     found = only(read(Timm(), text_document(text, CPU)))
     assert (found.backend, found.runtime) == ("cpu", "torch_compile")
     assert (found.device_name, found.cpu_model) == ("i9_10940x", "i9_10940x")
-
-
-def test_training_has_its_own_columns() -> None:
-    text = (
-        "param_count,train_step_time,model,train_img_size,train_fwd_time,train_samples_per_sec\n"
-        "2.04,50.423,tinynet_e,106,20.1,10001.12\n"
-    )
-    found = only(read(Timm(), text_document(text, TRAIN)))
-    assert (found.mode, found.throughput, found.latency_mean_s) == ("training", 10001.12, 0.050423)
-    assert found.batch_size is None
-    assert found.details["train_fwd_time"] == "20.1"
 
 
 def test_both_modes_in_one_row_are_two_measurements() -> None:
@@ -183,27 +171,21 @@ def test_every_real_file_is_read_whole(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parts"),
+    ("name", "facts"),
     [
-        ("infer-amp-nhwc-pt240-cu124-rtx4090", ("amp", "nhwc", "2.4.0", "12.4", "rtx4090", False)),
-        ("train-amp-nchw-pt112-cu113-rtx3090", ("amp", "nchw", "1.12", "11.3", "rtx3090", False)),
-        ("infer-amp-nchw-pt1131-cu117-l4", ("amp", "nchw", "1.13.1", "11.7", "l4", False)),
-        ("infer-fp32-nchw-pt221-cpu-i9-dynamo", ("fp32", "nchw", "2.2.1", None, "i9", True)),
-        (
-            "infer-amp_bf16-nchw-pt291-cu130-x-dynamo",
-            ("amp_bf16", "nchw", "2.9.1", "13.0", "x", True),
-        ),
+        ("infer-amp-nhwc-pt240-cu124-rtx4090", ("amp", "nhwc", "2.4.0", "12.4", "rtx4090")),
+        ("infer-amp-nchw-pt112-cu113-rtx3090", ("amp", "nchw", "1.12", "11.3", "rtx3090")),
+        ("infer-amp-nchw-pt1131-cu117-l4", ("amp", "nchw", "1.13.1", "11.7", "l4")),
+        ("infer-fp32-nchw-pt221-cpu-i9-dynamo", ("fp32", "nchw", "2.2.1", None, "i9")),
+        ("infer-amp_bf16-nchw-pt291-cu130-x-dynamo", ("amp_bf16", "nchw", "2.9.1", "13.0", "x")),
+        ("infer-amp-nchw-pt240-cu124-rtx3090 (1)", (None, None, None, None, None)),
     ],
 )
-def test_takes_a_name_apart(name: str, parts: tuple[Any, ...]) -> None:
-    told = parse_name(f"benchmark-{name}.csv")
-    assert told is not None
-    assert astuple(told) == parts
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["results.csv", "benchmark-infer-amp-nchw-pt240-cu124-rtx3090 (1).csv", "results-imagenet.csv"],
-)
-def test_other_names_say_nothing(name: str) -> None:
-    assert parse_name(name) is None
+def test_a_name_that_follows_the_pattern_is_taken_apart(
+    name: str, facts: tuple[str | None, ...]
+) -> None:
+    (found,) = read(Timm(), text_document(INFER, f"benchmark-{name}.csv")).measurements
+    layout, libraries = found.details.get("file_name.layout"), found.libraries
+    software = (libraries.get("torch"), libraries.get("cuda"))
+    assert (found.precision, layout, *software, found.device_name) == facts
+    assert (found.runtime == "torch_compile") == name.endswith("-dynamo")

@@ -15,11 +15,11 @@ from onnx import helper
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
 from runner.backends.onnxruntime.device import CPU, OnnxDevice
 from runner.backends.onnxruntime.evidence import prove
-from runner.backends.onnxruntime.graph import OnnxGraph
-from runner.backends.onnxruntime.qnn.device import QNN, SIMULATOR, qnn_device, require_possible
+from runner.backends.onnxruntime.qnn.htp import QNN, SIMULATOR, qnn_device, require_possible
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import (
     NO_FALLBACK,
+    OnnxGraph,
     create_session,
     recorded_options,
     session_options,
@@ -47,7 +47,6 @@ JOB = onnx_job(*CELLS, purpose="verify")
 
 
 def with_determinant() -> onnx.ModelProto:
-    """The layer, and a node that the HTP has no kernel for."""
     model = layer(rows=WIDTH, result="hidden")
     model.graph.node.append(helper.make_node("Det", ["hidden"], ["logits"]))
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("logits", FLOAT, ()))

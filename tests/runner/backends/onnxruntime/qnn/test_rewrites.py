@@ -13,7 +13,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from runner.backends.onnxruntime.device import CPU
-from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.fixed_graph import FixedGraph, write_fixed
+from runner.backends.onnxruntime.qnn.htp import QNN, qnn_device
 from runner.backends.onnxruntime.qnn.rewrites import (
     QUANTIZED_REWRITES,
     REWRITES,
@@ -22,7 +23,8 @@ from runner.backends.onnxruntime.qnn.rewrites import (
 )
 from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
 from runner.correctness.differences import relative_difference
-from tests.support.onnx_graphs import FLOAT, model_of
+from tests.support.onnx_graphs import FLOAT, layer, model_of
+from tests.support.onnx_graphs import WIDTH as GRAPH_WIDTH
 
 BATCH, LENGTH, WIDTH = 2, 32, 32
 (SQUARES, ADDENDS, MASKS, TANGENTS, SIGMOIDS, EINSUM, HEADS, MOVES, NORMS, COUNTS, RECIPROCALS) = (
@@ -213,11 +215,19 @@ def test_rewritten_graphs_compute_the_same(
     assert max(relative_difference(*pair) for pair in zip(outcome, expected, strict=True)) < 1e-2
 
 
-def test_quotients_replace_reciprocals_where_numbers_are_quantised(tmp_path: Path) -> None:
-    model = rms_norm()
+@pytest.mark.parametrize(
+    ("model", "words", "gone"),
+    [
+        (rms_norm(), [SQUARES, RECIPROCALS], "Reciprocal"),
+        (batch_norm(), [NORMS], "BatchNormalization"),
+    ],
+)
+def test_more_is_rewritten_where_numbers_are_quantised(
+    model: onnx.ModelProto, words: list[str], gone: str, tmp_path: Path
+) -> None:
     applied, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
-    assert applied == [SQUARES, RECIPROCALS]
-    assert "Reciprocal" not in {node.op_type for node in onnx.load(written).graph.node}
+    assert applied == words
+    assert gone not in {node.op_type for node in onnx.load(written).graph.node}
     assert relative_difference(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
 
 
@@ -270,9 +280,35 @@ def test_other_graphs_stay(model: onnx.ModelProto, tmp_path: Path) -> None:
     assert kinds[0] == kinds[1]
 
 
-def test_batch_norms_become_products_and_sums_where_numbers_are_quantised(tmp_path: Path) -> None:
-    model = batch_norm()
-    applied, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
-    assert applied == [NORMS]
-    assert {node.op_type for node in onnx.load(written).graph.node} == {"Mul", "Add"}
-    assert relative_difference(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
+ROWS = 3
+ROWS_X = np.random.default_rng(0).standard_normal((ROWS, GRAPH_WIDTH)).astype(np.float32)
+
+
+def test_sizes_are_fixed_and_the_numbers_stay(tmp_path: Path) -> None:
+    source, written = tmp_path / "source.onnx", tmp_path / "written.onnx"
+    onnx.save_model(layer(), source)
+    assert write_for_htp(source, written, {"n": ROWS}) == []
+    assert set(FixedGraph(written).shapes.values()) == {(ROWS, GRAPH_WIDTH)}
+    assert FixedGraph(source).shapes["x"] is None
+    before, after = (
+        onnxruntime.InferenceSession(path, providers=[CPU]).run(None, {"x": ROWS_X})[0]
+        for path in (source, written)
+    )
+    np.testing.assert_array_equal(before, after)
+
+
+def test_what_no_longer_varies_becomes_constant(tmp_path: Path) -> None:
+    source, written = tmp_path / "source.onnx", tmp_path / "written.onnx"
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Cast", ["sizes"], ["numbers"], to=FLOAT),
+        helper.make_node("ReduceSum", ["numbers"], ["sum"]),
+        helper.make_node("Mul", ["x", "sum"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, FLOAT, ("n", GRAPH_WIDTH)) for name in "xy")
+    onnx.save_model(model_of(helper.make_graph(nodes, "sizes", [x], [y])), source)
+    write_fixed(source, written, {"n": ROWS})
+    fixed = FixedGraph(written)
+    assert [node.op_type for node in fixed.graph.node] == ["Mul"]
+    (total,) = fixed.constants
+    assert fixed.constant(total) == ROWS + GRAPH_WIDTH

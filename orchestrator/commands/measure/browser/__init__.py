@@ -1,1 +1,0 @@
-"""`browser`: a page that measures on one's own device."""

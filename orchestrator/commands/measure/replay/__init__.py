@@ -1,1 +1,0 @@
-"""`replay`: one result measured again, and both side by side."""

@@ -1,1 +1,0 @@
-"""`verify`: whether models work and are right, without timing."""

@@ -1,1 +1,0 @@
-"""Browsers as jobs name them, and the pages that execute graphs."""

@@ -1,1 +1,0 @@
-"""Counting: arithmetic, memory and weights of a model's passes, found without a device."""
