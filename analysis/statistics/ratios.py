@@ -23,9 +23,6 @@ class Estimate:
     low: float
     high: float
 
-    def divided(self, by: float) -> "Estimate":
-        return Estimate(self.value / by, self.low / by, self.high / by)
-
     def over(self, other: "Estimate") -> "Estimate":
         """The ratio of this to an independent estimate, with its interval.
 

@@ -13,8 +13,9 @@ from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
 from orchestrator.backends.probes import ThisHost
 from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
-from runner.contract.host import host_id, read_processor
+from runner.contract.host import read_processor
 from runner.contract.reasons import Reason, reason
+from runner.contract.record.ids import host_id
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose

@@ -16,8 +16,7 @@ from orchestrator.images.image import state_file
 from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import DamagedFile, RecordNotSaved
 from runner.contract.files import TEXT_BYTES, read_plain, save_text
-from runner.contract.host import host_id
-from runner.contract.record.ids import digest
+from runner.contract.record.ids import digest, host_id
 
 _LETTERS = 8
 

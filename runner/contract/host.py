@@ -1,8 +1,7 @@
-"""The machine that results come from: its id and processor, and the CPUs that a job executes on.
+"""The processor of a machine, and the CPUs that a job executes on.
 
-The id leaves out devices and names of hosts: one machine renamed is one machine, two of one name
-are two. Runtimes count threads in different ways, so a job gets the same CPUs for all of them: one
-of each physical core, of one NUMA node, of the fast kind.
+Runtimes count threads in different ways, so a job gets the same CPUs for all of them: one of each
+physical core, of one NUMA node, of the fast kind.
 """
 
 import platform
@@ -12,34 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.job import Job
-from runner.contract.record.ids import digest, memory_in_gib
 
 SYS = Path("/sys")
 SYSTEM = SYS / "devices" / "system"
-HOST_FACTS = (
-    "cpu_model",
-    "cpu_cores_physical",
-    "cpu_cores_logical",
-    "memory_total_bytes",
-    "machine",
-)
-"""The columns behind `host`; memory counts in GiB, since kernels keep some of it for themselves."""
-REQUIRED_FACTS = ("cpu_model", "cpu_cores_logical", "memory_total_bytes")
-"""Those without which nobody can say which machine it was."""
-
-
-def host_id(facts: Mapping[str, Any]) -> str | None:
-    """The id of a machine, from the columns that describe it; None if these say too little."""
-    if any(facts.get(name) is None for name in REQUIRED_FACTS):
-        return None
-    known = memory_in_gib(facts)
-    return digest("\n".join(str(known.get(name)) for name in HOST_FACTS))
-
-
 _X86 = ("x86_64", "AMD64")
 _WIDE_SUMS = frozenset({"avx512_vnni", "avx_vnni", "amx_int8"})
 """Flags of x86 processors that add products of bytes in 32 bits."""

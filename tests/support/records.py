@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runner.contract.cell import Cell
-from runner.contract.host import host_id
 from runner.contract.job import Job
 from runner.contract.reasons import reason, reason_columns
-from runner.contract.record.ids import SHARED_FACTS, environment_id, hardware_id, model_id
+from runner.contract.record.ids import SHARED_FACTS, environment_id, hardware_id, host_id, model_id
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Doubt

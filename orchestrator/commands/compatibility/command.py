@@ -321,7 +321,6 @@ class CompatibilityCommand(SheetOutput, ResultSelection, Command):
     by: Annotated[_Row, choice(_Row, "--by", help="A row for each of these.")] = "model"
 
     def execute(self) -> None:
-
         selected = self.selected
         self.require(selected.database)
         report = report_compatibility(selected, by_family=self.by == "family")

@@ -18,8 +18,7 @@ from orchestrator.store.schema.tables import (
     comments,
 )
 from runner.contract.axes import Mode
-from runner.contract.host import HOST_FACTS, REQUIRED_FACTS
-from runner.contract.record.ids import MEMORY_FACT
+from runner.contract.record.ids import HOST_FACTS, MEMORY_FACT, REQUIRED_FACTS
 
 MEGABYTE = 1_000_000
 

@@ -17,6 +17,12 @@ MACHINE_FACTS = (
 )
 """The facts behind `hardware_id`: memory in GiB, since kernels keep some of it for themselves, the
 partition where there is one."""
+HOST_FACTS = (
+    *("cpu_model", "cpu_cores_physical", "cpu_cores_logical", "memory_total_bytes", "machine"),
+)
+"""Those behind `host`, whose devices and name are left out: one renamed is one machine."""
+REQUIRED_FACTS = ("cpu_model", "cpu_cores_logical", "memory_total_bytes")
+"""Those without which nobody can say which machine it was."""
 _PARTITION = "device_partition"
 MEMORY_FACT = "memory_total_bytes"
 MEMORY_UNIT_BYTES = 1 << 30
@@ -48,6 +54,14 @@ def hardware_id(facts: Mapping[str, Any]) -> str:
     rounded = memory_in_gib(facts)
     names = (name for name in MACHINE_FACTS if name != _PARTITION or rounded.get(name))
     return digest("\n".join(str(rounded.get(name)) for name in names))
+
+
+def host_id(facts: Mapping[str, Any]) -> str | None:
+    """The id of a machine, from the columns that describe it; None if these say too little."""
+    if any(facts.get(name) is None for name in REQUIRED_FACTS):
+        return None
+    known = memory_in_gib(facts)
+    return digest("\n".join(str(known.get(name)) for name in HOST_FACTS))
 
 
 def environment_id(facts: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from analysis.compare.circumstances import (
     CONDITIONS,
     circumstance_changes,
     common_changes,
+    differences,
     setting_changes,
 )
 
@@ -95,3 +96,26 @@ def test_settings_are_told_unless_another_machine_or_image_brings_them(
 def test_what_all_cells_share_is_told_once() -> None:
     assert common_changes([("a", "b"), ("b", "c"), ("b",)]) == ("b",)
     assert common_changes([]) == ()
+
+
+def conditions(variables: dict[str, str] | None = None, **columns: Any) -> dict[str, Any]:
+    return {"environment_variables": variables, **columns}
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "named"),
+    [
+        (conditions(), conditions(), ()),
+        (
+            conditions(cpu_governor="powersave"),
+            conditions(cpu_governor="performance"),
+            ("CPU governor powersave, now performance",),
+        ),
+        (conditions(cpu_governor=None), conditions(cpu_governor="performance"), ()),
+        (conditions(), conditions({"OMP_A": "1"}), ("OMP_A not set, now 1",)),
+        (conditions({"OMP_A": "1"}), conditions({"OMP_A": "2"}), ("OMP_A 1, now 2",)),
+        (conditions({"OMP_A": "1"}), conditions(), ("OMP_A 1, now not set",)),
+    ],
+)
+def test_differences(then: dict[str, Any], now: dict[str, Any], named: tuple[str, ...]) -> None:
+    assert differences(then, now) == named

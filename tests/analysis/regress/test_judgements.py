@@ -136,11 +136,8 @@ def test_a_regression_has_its_ratio_its_noise_and_what_else_changed(
 
 def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> None:
     judgement = of(judgements, NOISY)
-    if judgement.launches_needed is None:
-        assert "more launches would not decide, `--interleave` would" in judgement.reason
-    else:
-        assert judgement.launches_needed > 5
-        assert f"{judgement.launches_needed} launches a side" in judgement.reason
+    assert judgement.launches_needed is None
+    assert "more launches would not decide, `--interleave` would" in judgement.reason
 
 
 def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(judgements: Judgements) -> None:

@@ -94,13 +94,6 @@ def test_each_launch_has_a_value_of_each_metric(
     assert observation.launches == pytest.approx(tuple(values))
 
 
-def test_the_value_is_that_of_the_result(store: Store) -> None:
-    sql = f"SELECT latency_median_ms AS ms FROM benchmark_performance WHERE run_id = '{RUN}'"
-    expected = [row["ms"] for row in store.arrow(f"{sql} ORDER BY cell_id").to_pylist()]
-    seen = launched_results(store, Selection(run_id=RUN), METRICS["latency"])
-    assert [one.value for one in seen] == pytest.approx(expected)
-
-
 def test_a_history_holds_the_results_of_one_series_alone(store: Store) -> None:
     wanted = launched_results(store, Selection(run_id=RUN), METRICS["latency"])
     known = histories(store, Selection(every=True), METRICS["latency"], wanted, per_host=False)

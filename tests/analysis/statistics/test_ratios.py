@@ -36,15 +36,6 @@ def test_a_ratio_lies_within_its_interval_and_turns_around(pair: tuple[Estimate,
     assert close(ratio, Estimate(1 / inverse.value, 1 / inverse.high, 1 / inverse.low))
 
 
-@property_test(2000, estimates(), estimates())
-def test_an_exact_divisor_scales_the_interval_alone(one: Estimate, other: Estimate) -> None:
-    exact = Estimate(other.value, other.value, other.value)
-    assert close(one.over(exact), one.divided(other.value))
-    wider = one.over(other)
-    assert wider.low <= one.over(exact).low * (1 + 1e-9)
-    assert wider.high >= one.over(exact).high * (1 - 1e-9)
-
-
 @pytest.mark.parametrize(
     ("ratio", "best"),
     [

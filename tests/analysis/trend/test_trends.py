@@ -38,19 +38,6 @@ def test_hosts_that_change_their_name_stay_one_series(store: Store) -> None:
     assert (trends.once, trends.left_out) == (1, 0)
 
 
-def test_the_interval_of_the_ratio_is_that_of_its_ends(store: Store) -> None:
-    series = trends_of(store, EVERY, LATENCY).series[0]
-    sql = f"""
-        SELECT latency_median_low_ms AS low, latency_median_high_ms AS high
-        FROM benchmark_performance WHERE cell_id = '{series.cell_id}' ORDER BY measured_at
-    """
-    ends = store.arrow(sql).to_pylist()
-    first, last = ends[0], ends[-1]
-    down = ((1 - last["low"] / 8) ** 2 + (first["high"] / 4 - 1) ** 2) ** 0.5
-    assert series.interval is not None
-    assert series.interval.low == pytest.approx(2 * (1 - down), rel=1e-3)
-
-
 def a_long_series(folder: Path) -> Path:
     """A database of seven runs of three launches; from the fifth on they take a fifth longer."""
     files = []

@@ -1,6 +1,5 @@
 """A regression is traced to the image that brought it, by replays in the images of the records."""
 
-import math
 import random
 import shutil
 from collections.abc import Collection, Mapping
@@ -162,16 +161,6 @@ def site(merged: Path, tmp_path: Path) -> Site:
     return Site(Path(shutil.copytree(merged, tmp_path / "results")), AS_RECORDED)
 
 
-def blind(site: Site) -> None:
-    """Let the results between the ends tell nothing: they lie in the middle of both."""
-    with duckdb.connect(site.database) as connection:
-        connection.execute(
-            "UPDATE benchmark_results SET round_medians ="
-            " [x - latency_median_s + 0.011 * batch_size FOR x IN round_medians]"
-            f" WHERE run_id NOT IN ('run-0', 'run-{RUNS - 1}')"
-        )
-
-
 def suspects(proposal: Proposal) -> list[str]:
     (proposed,) = proposal.cases
     return [version.run_id for version in proposed.case.bisection.suspects]
@@ -215,16 +204,6 @@ def test_the_guilty_image_is_found_and_named_with_what_changed_there(site: Site)
     assert (suspects(again), images) == ([f"run-{GUILTY}"], [])
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_where_the_records_tell_nothing_the_middle_is_measured(site: Site) -> None:
-    blind(site)
-    proposal, images, _ = site.go()
-    assert suspects(proposal) == [f"run-{GUILTY}"]
-    assert {"0", "6", "3"} <= set(images)
-    assert len(images) <= 4 + math.ceil(math.log2(RUNS - 1))
-
-
 @pytest.mark.slow
 def test_what_the_machine_brought_no_image_is_blamed_for(site: Site) -> None:
     site.levels = dict.fromkeys(range(RUNS), FAST_MS)
@@ -238,16 +217,6 @@ def test_an_image_of_an_end_that_is_gone_ends_it_before_anything_is_measured(sit
     with raises_words(ImageError, match=f"no image with the digest {digest(GUILTY - 1)}"):
         site.go()
     assert not (site.results / "bisections").exists()
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_an_image_between_that_is_gone_widens_the_answer(site: Site) -> None:
-    blind(site)
-    site.levels = {n: level for n, level in AS_RECORDED.items() if n != GUILTY}
-    proposal, _, _ = site.go()
-    assert suspects(proposal) == [f"run-{GUILTY}", f"run-{GUILTY + 1}"]
-    assert "could not be measured again: the engine holds no image" in sentences(proposal)
 
 
 @pytest.mark.slow

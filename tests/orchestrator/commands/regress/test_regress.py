@@ -1,4 +1,4 @@
-"""`regress`, and `compare` where it judges: formats, exit codes, refusals."""
+"""`regress`, and `compare` where it judges: formats, exit codes, known steps, refusals."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import call, complains
 from tests.support.comparable import FIRST, SECOND, write_comparable
 
 WHERE = ("--database", "benchmarks.duckdb")
@@ -84,3 +84,34 @@ def test_refusals_name_the_option(folder: Path, words: str, code: int, message: 
     assert (done.returncode, message in done.stderr) == (code, True), done.stderr
     assert done.stderr.count("error:") == 1
     assert "hint:" in done.stderr
+
+
+def regress(folder: Path, *words: str) -> int:
+    return call("regress", *words, *WHERE, folder=folder, environment={}).returncode
+
+
+def test_a_known_step_is_recorded_listed_and_taken_back(folder: Path) -> None:
+    words = ("regress", "--accept", "last", "--because", "it checks more", *WHERE)
+    done = call(*words, folder=folder, environment={})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "because: it checks more" in done.stdout
+    assert regress(folder, "--baseline", FIRST) != 7
+    listed = call("query", "accepted_changes", "--json", *WHERE, folder=folder, environment={})
+    assert {row["run_id"] for row in json.loads(listed.stdout)} == {SECOND}
+    back = call("regress", "--withdraw", SECOND, "--json", *WHERE, folder=folder, environment={})
+    assert json.loads(back.stdout)["because"] is None
+    assert regress(folder, "--baseline", FIRST) == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--accept last", "--accept last needs a reason"),
+        ("--accept last --because known --withdraw last", "--accept: cannot be combined with"),
+        (f"{FIRST} --accept last --because known", "RUN: cannot be combined with --accept"),
+        (f"--baseline {FIRST} --bisect --format junit", "--format junit: is for verdicts alone"),
+        ("--bisect", "--baseline is missing"),
+    ],
+)
+def test_options_that_do_not_agree_are_refused(folder: Path, words: str, message: str) -> None:
+    complains(call("regress", *words.split(), *WHERE, folder=folder, environment={}), 2, message)

@@ -26,6 +26,8 @@ OPEN = a_judgement(
     reason=VerdictReason("launches_would_decide", 8),
     facts={"batch_size": 2},
 )
+TWELVE = VerdictReason("launches_would_decide", 12)
+APART = VerdictReason("runs_apart", 1.5)
 HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
 
 
@@ -40,6 +42,15 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
         ),
         ([SAME], "The cell did not change by 5 % or more."),
         ([a_refusal("another host")], "The cell cannot be compared."),
+        (
+            [
+                *(a_judgement(), OPEN),
+                a_judgement("inconclusive", 0.03, reason=TWELVE, facts={"batch_size": 16}),
+                a_judgement("inconclusive", 0.0, reason=APART, facts={"batch_size": 32}),
+            ],
+            "3 inconclusive: 8 to 12 launches a side would decide (2), runs of it are 1.5 % apart:"
+            " more launches would not decide, `--interleave` would (1).",
+        ),
         ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
         (
             [a_judgement(change=-0.1, metric="throughput")],

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import complains, files
-from tests.support.databases import content
 from tests.support.workplace import Workplace
 
 
@@ -43,35 +42,6 @@ def test_a_run_is_listed_and_goes_with_yes_alone(mine: Workplace) -> None:
     assert (report["dropped"], [run["run_id"] for run in report["runs"]]) == (True, [run_id])
     assert not (mine.folder / "results" / run_id).exists()
     assert mine.ask("SELECT * FROM benchmark_runs") == []
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        (("compact", "--dry-run"), ": 3 record files of "),
-        (("drop", "--older-than", "0s"), "1 run to drop; `--yes` does it"),
-    ],
-)
-def test_a_dry_run_changes_nothing(mine: Workplace, command: tuple[str, ...], told: str) -> None:
-    before = {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")}
-    done = mine.do("database", *command)
-    assert done.returncode == 0, done.stderr
-    assert told in done.stdout
-    assert done.stdout.endswith("nothing was changed: a dry run\n")
-    assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
-
-
-@pytest.mark.slow
-def test_a_database_is_rebuilt(mine: Workplace) -> None:
-    database = mine.folder / "results/benchmarks.duckdb"
-    before = content(database)
-    done = mine.do("database", "rebuild")
-    assert (done.returncode, "3 inserted" in done.stdout) == (0, True), done.stderr
-    assert content(database) == before
-    database.write_bytes(b"damaged")
-    done = mine.do("database", "rebuild", "--scratch")
-    assert (done.returncode, "lies in " in done.stdout) == (0, True), done.stderr
-    assert content(database) == before
 
 
 @pytest.mark.slow

@@ -218,22 +218,6 @@ def test_files_are_compared_without_a_database(place: Place, tmp_path: Path) -> 
         pass
 
 
-def lying_bundle(folder: Path) -> Path:
-    """A bundle in which one byte of a record is another one."""
-    content = bytearray(Path("first.zip").read_bytes())
-    content[len(content) // 2] ^= 1
-    (folder / "lying.zip").write_bytes(content)
-    return folder / "lying.zip"
-
-
-def damaged_records(folder: Path) -> Path:
-    """Records of which one is cut off."""
-    shutil.copytree("records", folder / "cut")
-    path = next((folder / "cut").rglob("*.parquet"))
-    path.write_bytes(path.read_bytes()[:-100])
-    return folder / "cut"
-
-
 def impossible_table(folder: Path) -> Path:
     """A table with a median above its interval's end."""
     return altered(folder, "latency_median_high_ms", "0.001")
@@ -252,12 +236,9 @@ def altered(folder: Path, column: str, value: str) -> Path:
     return path
 
 
-@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lying_bundle, "damaged bundle"),
-        (damaged_records, "1 damaged file was left out"),
         (impossible_table, "interval out of order"),
         (lambda folder: altered(folder, "grade", "Z"), "grade is none of A, B, C, D"),
         (lambda folder: altered(folder, "backend", "fake"), "no device made it"),
@@ -291,12 +272,6 @@ def test_what_a_table_cannot_decide_names_the_bundle(place: Place, tmp_path: Pat
     assert "`orchestrator export --bundle`" in judgement.reason
 
 
-def test_a_table_needs_no_launches_where_others_tell_the_noise(place: Place) -> None:
-    answer = judge_regressions(RegressionRequest(place.selected, "table.csv"))
-    verdicts = {one.cell_id: one.verdict for one in answer.judgements.judgements}
-    assert verdicts[CELL.format(1)] == "regression"
-
-
 @pytest.mark.slow
 def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
     place: Place, tmp_path: Path
@@ -308,14 +283,6 @@ def test_what_was_accepted_here_holds_for_a_run_from_elsewhere(
     request = RegressionRequest(SelectionRequest(database), FIRST, str(tmp_path / "last.zip"))
     reasons = {one.cell_id: one.reason for one in judge_regressions(request).judgements.judgements}
     assert "a new kernel" in reasons[CELL.format(1)]
-
-
-@pytest.mark.slow
-def test_two_sides_from_two_databases_are_compared_with_what_differs(place: Place) -> None:
-    pair = compare_run_pair(place.selected, "first.zip", "last")
-    ratios = {cell.after.result.cell_id: cell.after.ratio for cell in pair.cells}
-    assert ratios == pytest.approx({CELL.format(1): 1.2, CELL.format(4): 1.0})
-    assert (pair.run_before, pair.run_after) == ("first.zip", LAST)
 
 
 def test_a_table_is_compared_on_the_machine_that_it_names(place: Place) -> None:
