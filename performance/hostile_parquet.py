@@ -18,6 +18,7 @@ from pathlib import Path
 from orchestrator.exchange.bundles.archive import Member, write_archive
 from orchestrator.exchange.bundles.check import merge_bundle, open_bundle
 from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
@@ -52,7 +53,7 @@ def _made(folder: Path) -> Mapping[str, Path]:
     write_records(sound, 1)
     (record,) = sound.glob("*/*.parquet")
     with Store.open(folder / "sound.duckdb") as store:
-        store.merge([record])
+        store.merge([record], words=record_words)
     write_bundle(folder / "sound.duckdb", (), folder / "sound.zip", force=False)
     made, table = {}, read_table(record)
     for name, make in HOSTILE_FILES.items():
@@ -97,8 +98,10 @@ def _merge_bundle(path: Path, store: Store) -> None:
 
 _DOORS: Mapping[str, Callable[[Path, Store], object]] = {
     "record": lambda path, _: read_record(path),
-    "merge FILE": lambda path, store: store.merge([path]).require_complete(),
-    "merge FOLDER": lambda path, store: store.merge([path.parent]).require_complete(),
+    "merge FILE": lambda path, store: store.merge([path], words=record_words).require_complete(),
+    "merge FOLDER": lambda path, store: store.merge(
+        [path.parent], words=record_words
+    ).require_complete(),
     "verify bundle": _verify,
     "merge bundle": _merge_bundle,
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from performance.scratch import write_records
 from runner.measure.memory.readers import ResidentReader
@@ -63,7 +64,7 @@ def _measured(records: Path, database: Path) -> dict[str, float]:
 def _merge(records: Path, database: Path) -> int:
     started = time.perf_counter()
     with Store.open(database) as store:
-        report = store.merge([records])
+        report = store.merge([records], words=record_words)
     seconds = time.perf_counter() - started
     if report.inserted + report.unchanged != FILES:
         raise SystemExit(f"merged {report} instead of {FILES} records")

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from orchestrator.system.parquet import read_table
 from performance.synthetic import DURATIONS, synthesise
@@ -37,7 +38,7 @@ def make_results(folder: Path, count: int, first: int = 0) -> Path:
 def merge(records: Path, database: Path, count: int) -> None:
     """Merge so many new results into a scratch database, which is opened and closed."""
     with Store.open(database, scratch=True) as store:
-        report = store.merge([records])
+        report = store.merge([records], words=record_words)
     if report.inserted != count:
         raise SystemExit(f"merged {report.inserted} records instead of {count}")
 

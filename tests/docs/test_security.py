@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
@@ -29,6 +30,6 @@ def test_the_question_about_trust_is_answered(tmp_path: Path) -> None:
     labels = {"org.accelmatrix.image": "image not verified"}
     save_record(a_record(image="x/accelmatrix-cpu:1", image_labels=labels), tmp_path)
     with Store.open(tmp_path / "database.duckdb") as store:
-        store.merge([tmp_path])
+        store.merge([tmp_path], words=record_words)
     (row,) = query(tmp_path / "database.duckdb", block.text).to_pylist()
     assert row == {"image": "x/accelmatrix-cpu:1", "trust": "image not verified", "results": 1}

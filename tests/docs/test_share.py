@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.commands.app import app
 from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
@@ -41,7 +42,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     save_foreign(results / "import.parquet", theirs, source="somebody", simulated=True)
     run = Run(run_id=a_record().run_id, started_at=RECORDED_AT, matrix="version: 1\n")
     with Store.open(results / "benchmarks.duckdb") as store:
-        store.merge([results], run).require_complete()
+        store.merge([results], run, words=record_words).require_complete()
     _write_theirs(place)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -56,7 +57,7 @@ def _write_theirs(place: Path) -> None:
     folder.mkdir()
     save_record(a_record(hostname="their-host", run_id="theirs"), folder)
     with Store.open(folder / "their.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     write_bundle(folder / "their.duckdb", (), place / "theirs.zip", force=False)
     shutil.copy(folder / "their.duckdb", place / "theirs.duckdb")
 

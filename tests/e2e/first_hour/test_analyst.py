@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
@@ -61,7 +62,7 @@ def given(folder: Path, name: str) -> None:
         save_record(record, records)
     database = folder / "theirs.duckdb"
     with Store.open(database) as store:
-        store.merge([records])
+        store.merge([records], words=record_words)
     if name.endswith(".zip"):
         write_bundle(database, (), folder / name, force=False)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from tests.support.records import a_record
@@ -47,7 +48,7 @@ def measured(folder: Path, grades: Mapping[Key, str]) -> Workplace:
         )
         save_record(record, records)
     with Store.open(folder / "results" / "benchmarks.duckdb") as store:
-        store.merge([records])
+        store.merge([records], words=record_words)
     return Workplace(folder, "process")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from tests.support.records import a_record
@@ -58,7 +59,7 @@ def test_numbers_leave_as_a_file_for_the_next_step(maintainer: Workplace) -> Non
     results = maintainer.folder / "results"
     results.mkdir()
     with Store.open(results / "benchmarks.duckdb") as store:
-        store.merge([save_record(a_record(latency_median_s=0.02), results)])
+        store.merge([save_record(a_record(latency_median_s=0.02), results)], words=record_words)
     done = maintainer.do("export", "performance", "--output", "numbers.csv")
     assert done.returncode == 0, done.stderr
     with Path(maintainer.folder, "numbers.csv").open(encoding="utf-8") as file:

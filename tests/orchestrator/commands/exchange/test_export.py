@@ -20,7 +20,7 @@ from orchestrator.exchange.bundles.archive import BundleCounts, BundleManifest
 from orchestrator.exchange.bundles.check import Bundle
 from orchestrator.exchange.bundles.write import WrittenBundle
 from orchestrator.screen.streams import require_printable
-from orchestrator.store.query.ask import Answer, ShownAnswer
+from orchestrator.store.query.answer import Answer, ShownAnswer
 from orchestrator.store.query.export import ExportedTopic, ExportOptions
 from orchestrator.store.query.formats import WRITERS
 from orchestrator.store.records.validate import Damaged

@@ -24,6 +24,7 @@ from orchestrator.commands.measure.run import describe_repeat
 from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.launchers import diagnosis
 from orchestrator.running.options import RunOptions
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
@@ -103,7 +104,9 @@ def remember(database: Path, **facts: object) -> str:
     record = a_record(batch_size=1, **host_facts(), **facts)
     elsewhere = a_record(batch_size=2, hostname="another-host")
     with Store.open(database) as store:
-        store.merge([save_record(made, database.parent) for made in (record, elsewhere)])
+        store.merge(
+            [save_record(made, database.parent) for made in (record, elsewhere)], words=record_words
+        )
     return record.cell_id
 
 
@@ -210,7 +213,7 @@ def test_a_repetition_is_named_with_what_fills_gaps(
     with Store.open(database) as store:
         for record in records:
             save_record(record, tmp_path)
-        store.merge([tmp_path])
+        store.merge([tmp_path], words=record_words)
     wanted = [measured(batch, ago) for batch in (1, 8)]
     cells = [cell_of(vars(record)) for record in wanted]
     plan = a_plan(cells, SPEC)

@@ -16,6 +16,7 @@ from orchestrator.commands.regress.command import (
     withdraw_step,
 )
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, UsageError
@@ -45,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             save_record(record, folder / run_id)
     save_record(a_failure("failed", "out of luck", run_id="failed"), folder)
     with Store.open(folder / "benchmarks.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return folder / "benchmarks.duckdb"
 
 

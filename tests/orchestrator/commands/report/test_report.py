@@ -17,6 +17,7 @@ from orchestrator.commands.report.answer import report_everything
 from orchestrator.commands.report.output import require_site, write_site
 from orchestrator.commands.results.run_report import report_run
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
@@ -226,7 +227,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_record(record, results / record.run_id)
     with Store.open(results / "benchmarks.duckdb") as store:
         run = Run(run_id=RUN.format(10), started_at=RECORDED_AT, command=COMMAND)
-        store.merge([results], run)
+        store.merge([results], run, words=record_words)
     return results / "benchmarks.duckdb"
 
 

@@ -19,6 +19,7 @@ from orchestrator.commands.regress.answer import (
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.running.outcome import RunOutcome
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable
@@ -71,7 +72,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / run_id).mkdir()
         save_record(record, folder / run_id)
     with Store.open(folder / "benchmarks.duckdb") as store:
-        merged = store.merge([folder])
+        merged = store.merge([folder], words=record_words)
         assert merged.inserted == 5, merged.faults
     return folder / "benchmarks.duckdb"
 

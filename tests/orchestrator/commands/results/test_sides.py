@@ -17,6 +17,7 @@ from orchestrator.commands.regress.answer import RegressionRequest, judge_regres
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
 from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.decisions import KnownStep, accept_changes
 from orchestrator.store.health.snapshots import take_snapshot
 from orchestrator.store.query.export import ExportOptions, export_topic
@@ -110,7 +111,7 @@ def write_runs(database: Path, records: Path, *runs: str) -> None:
             (records / run / str(number)).mkdir(parents=True)
             save_record(record, records / run / str(number))
     with Store.open(database) as store:
-        store.merge([records / run for run in runs]).require_complete()
+        store.merge([records / run for run in runs], words=record_words).require_complete()
 
 
 def results_of(side: Side) -> set[str]:

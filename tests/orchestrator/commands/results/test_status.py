@@ -18,6 +18,7 @@ from orchestrator.commands.results.status_command import (
 )
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import SourceFolders, find_source
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.results import RunSummary
 from orchestrator.store.query.state import GROUPED_AXES, Covered, Installation, Verdicts
 from orchestrator.store.store import Store
@@ -65,7 +66,7 @@ def results(tmp_path: Path) -> Path:
     save_record(a_record(kernel="6.1"), folder)
     save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
     with Store.open(folder.parent / "benchmarks.duckdb") as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return folder.parent
 
 

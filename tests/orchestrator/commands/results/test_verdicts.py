@@ -12,6 +12,7 @@ from orchestrator.commands.compare.command import compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.run_report import require_grade
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
 from runner.contract.errors import Inconclusive, NothingToDo
 from runner.contract.record.files import save_record
@@ -72,7 +73,7 @@ def test_nothing_is_claimed_of_what_must_not_be_quoted_nor_of_grade_d(tmp_path: 
             folder.mkdir()
             files.append(save_record(a_record(**timed, batch_size=batch, **changes), folder))
     with Store.open(tmp_path / "benchmarks.duckdb") as store:
-        store.merge(files).require_complete()
+        store.merge(files, words=record_words).require_complete()
     selected = SelectionRequest(tmp_path / "benchmarks.duckdb", unquotable=True)
     answer = judge_regressions(RegressionRequest(selected, BASE, RUN))
     assert answer.exit_code == 8

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.exchange.bundles.write import write_bundle
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.store import Store
 from runner.contract.record.files import arrow_schema, save_record
@@ -74,7 +75,7 @@ def fill(database: Path, folder: Path) -> Path:
     save_foreign(folder, a_record(run_id="import-legacy", proof="none", model_id=None), **IMPORTED)
     save_foreign(folder, a_record(batch_size=64))
     with Store.open(database) as store:
-        store.merge([folder], TOLD).require_complete()
+        store.merge([folder], TOLD, words=record_words).require_complete()
     return database
 
 
