@@ -28,7 +28,7 @@ from orchestrator.commands.predict.words import (
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand, nothing_selected
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
-from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.formats import save_answer
 from orchestrator.system.files import database_option
 from orchestrator.system.selector import Selector
