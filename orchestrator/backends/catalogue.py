@@ -124,7 +124,7 @@ def _installed_with(extra: str) -> str:
 
 def _of_make(extra: str, package: str) -> Stack:
     exporting = () if extra == "cpu" else ("cpu",)
-    return Stack(package, f"{_installed_with(extra)}", (*exporting, extra))
+    return Stack(package, _installed_with(extra), (*exporting, extra))
 
 
 _BROWSER = _of_make("browser", "playwright")
@@ -151,7 +151,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         support_class=2,
         measured_by_hand=HandMeasurement("NVIDIA H100 80GB HBM3", date(2026, 11, 27)),
         device=DeviceRequest(nvidia=True),
-        stack=Stack("torch", f"{_installed_with('cuda')}", ("cuda",)),
+        stack=Stack("torch", _installed_with("cuda"), ("cuda",)),
         probe=probes.probe_cuda,
         image_build_bytes=20 * GIB,
     ),

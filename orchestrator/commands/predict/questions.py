@@ -128,8 +128,7 @@ def predict_possible(
 ) -> PredictedCells:
     """Predict cells that are named in whatever way; raises what `predict_cells` does."""
     consultation = consult(question)
-    possible = counted_cells(cells_of(consultation), question.results, report)
-    cells = consultation.forecast(possible)
+    cells = consultation.forecast(counted_cells(cells_of(consultation), question.results, report))
     placed = [(one.machine.key if one.machine else "", one.cell) for one in cells]
     with Store.open_readonly(question.database) as store:
         measured = measured_targets(store, placed)

@@ -246,8 +246,7 @@ class CandidateKnowledge:
         if isinstance(predicted, str):
             return Objection("not_known", predicted)
         if METRICS[target.metric].is_of_energy:
-            scope = self._scopes.get(candidate.machine.key, UNKNOWN_SCOPE)
-            return replace(predicted, scope=scope)
+            return replace(predicted, scope=self._scopes.get(candidate.machine.key, UNKNOWN_SCOPE))
         return predicted
 
     def _price(self, candidate: Candidate) -> float | None:

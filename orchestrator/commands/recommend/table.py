@@ -43,8 +43,7 @@ def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
     else:
         tables = [_overview(answer)]
     notes = (*trust_words(answer), *next_words(answer))
-    rows = [*document["recommended"], *document["left_out"]]
-    return Sheet(title, tables, notes, document, rows)
+    return Sheet(title, tables, notes, document, [*document["recommended"], *document["left_out"]])
 
 
 def _tables(answer: Recommendation, choice: Choice, *, everything: bool) -> list[Table]:
@@ -198,8 +197,7 @@ def _overview(answer: Recommendation) -> Table:
     heading = f"the first choice for each model · {requirement_words(answer)}"
     several = len({row["hardware"] for row in rows}) > 1
     unit = figure_unit(answer, cell)
-    fields = _fields(answer, unit, several=several, with_model=True)
-    return Table(heading, fields, rows, notes)
+    return Table(heading, _fields(answer, unit, several=several, with_model=True), rows, notes)
 
 
 def recommendation_document(answer: Recommendation) -> dict[str, Any]:
