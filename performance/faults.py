@@ -210,7 +210,7 @@ PARTS: Mapping[str, Suite | Measurement] = {
     ),
     "load": Suite(
         "processes that merge into one database and ask it for a minute",
-        ("orchestrator/store/test_load.py",),
+        ("orchestrator/store/test_store.py",),
         "no failure, no row missing",
     ),
     "files": Measurement("a merge of record files", "merge_files", "5,000", "12 s, 500 MB"),

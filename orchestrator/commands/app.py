@@ -25,7 +25,7 @@ _RESULTS = {
         "results.status_command",
         "Show what the database holds, or the verdicts of one run.",
     ),
-    "query": ("results.query_command", "Ask the database in SQL, or show a view by its name."),
+    "query": ("results.query", "Ask the database in SQL, or show a view by its name."),
     "report": ("report.command", "Write results as a page to show, with tables and charts."),
     "merge": ("exchange.merge", "Merge records into the database."),
     "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),

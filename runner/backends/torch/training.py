@@ -23,6 +23,7 @@ from runner.contract.reasons import reason
 from runner.inputs import LABELS
 from runner.measure.clock import Clock
 
+LEARNING_RATE = 1e-5
 SIZE = 4096
 """Numbers of a sketch; a tensor with no more elements is its own."""
 _BLOCK = SIZE << 10
@@ -138,7 +139,7 @@ class TorchTrainer:
         model.train()
         self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self._before = {n: _spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
-        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=1e-5)
+        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=LEARNING_RATE)
 
     @property
     def scale(self) -> float | None:
