@@ -105,8 +105,6 @@ class TorchSession:
         self.device_name = chosen.name
         self.energy_device = EnergyDevice(pci_address=chosen.pci_address)
         self.region: Region = "host" if chosen.device.type == "cpu" else "device"
-        self.threads = torch.get_num_threads()
-        self.interop_threads = torch.get_num_interop_threads()
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = parameter_type(cell)
@@ -125,6 +123,8 @@ class TorchSession:
         self._method = quantise(model, chosen.device.type) if cell.precision == "int8" else None
         self._model = model.to(chosen.device)
         self._wait()
+        self.threads = torch.get_num_threads()
+        self.interop_threads = torch.get_num_interop_threads()
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - began_ns,
             "weights": monotonic() - instantiated,
