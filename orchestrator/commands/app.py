@@ -27,7 +27,7 @@ _RESULTS = {
     ),
     "query": ("results.query", "Ask the database in SQL, or show a view by its name."),
     "report": ("report.command", "Write results as a page to show, with tables and charts."),
-    "merge": ("exchange.merge", "Merge records into the database."),
+    "merge": ("exchange.merge_command", "Merge records into the database."),
     "export": ("exchange.export_command", "Write results to a table, or to a bundle to share."),
     "import": ("exchange.import_command", "Import what other benchmarks measured."),
     "database": ("database.command", "Check, tidy, copy, restore and rebuild the database."),

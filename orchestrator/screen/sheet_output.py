@@ -1,28 +1,26 @@
 """The output of a command whose answer is a sheet: which format, which file, which chart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from analysis.charts.chart import Chart
-from analysis.charts.drawing import chart_page, png_of, svg_of
 from orchestrator.screen.sheet import Sheet, require_output, sheet_format, show_sheet
 from orchestrator.system.files import output_file, require_free, require_no_stream
 from orchestrator.system.options import Force, Json, Output, Wide, asked_format, choice
 from runner.contract.errors import UsageError
 
+if TYPE_CHECKING:
+    from analysis.charts.chart import Chart
+
 ChartFile = Annotated[
     Path | None, typer.Option("--chart", metavar="FILE", help="Draw it: a .png, .svg or .html.")
 ]
 _Format = Literal["table", "markdown", "csv", "json", "html"]
-_DRAWINGS: Mapping[str, Callable[[Chart], bytes]] = {
-    ".png": png_of,
-    ".svg": svg_of,
-    ".html": chart_page,
-}
+_DRAWINGS = {".png": "png_of", ".svg": "svg_of", ".html": "chart_page"}
+"""Functions of `analysis.charts.drawing`, by the end of the file's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +56,28 @@ class SheetOutput:
     def show(self, sheet: Sheet) -> None:
         show_sheet(sheet, self.form, self.output, wide=self.wide)
 
-    def draw(self, chart: Callable[[], Chart | None]) -> None:
+    def draw(self, chart: "Callable[[], Chart | None]") -> None:
         """Draw what was asked for, as `draw_chart` does."""
         draw_chart(self.chart, chart)
 
 
-def draw_chart(path: Path | None, chart: Callable[[], Chart | None]) -> None:
+def draw_chart(path: Path | None, chart: "Callable[[], Chart | None]") -> None:
     """Draw into a file as `save_chart` does, if one was asked for and there is what to draw."""
     drawn = None if path is None else chart()
     if path is not None and drawn is not None:
         save_chart(drawn, path)
 
 
-def save_chart(chart: Chart, path: Path) -> None:
+def save_chart(chart: "Chart", path: Path) -> None:
     """Write a chart into a file, whole or not at all, in the format of the file's name.
 
     Raises:
         UsageError: the name says no format, or the format needs an extra that is missing.
         StoreError: the file cannot be written.
     """
-    content = _drawing("a chart", path)(chart)
+    from analysis.charts import drawing
+
+    content = getattr(drawing, _drawing("a chart", path))(chart)
     with output_file(path) as file:
         file.write(content)
 
@@ -93,7 +93,7 @@ def require_chart(option: str, path: Path, *, force: bool, database: Path) -> No
     require_free(option, path, force=force, database=database)
 
 
-def _drawing(option: str, path: Path) -> Callable[[Chart], bytes]:
+def _drawing(option: str, path: Path) -> str:
     if path.suffix.lower() not in _DRAWINGS:
         raise UsageError(
             f"{option} {path}: its name says no format of charts",

@@ -1,18 +1,12 @@
-"""`merge`: run folders, records, bundles and databases of others into the database."""
+"""Merging what files hold, and what a merge says of it."""
 
 import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from orchestrator.commands.options.common import DatabaseChoice, ScratchOption
-from orchestrator.commands.program.command import Command
 from orchestrator.exchange.bundles.check import Bundle, is_bundle, merge_bundle, open_bundle
 from orchestrator.exchange.bundles.foreign import is_database, open_database
 from orchestrator.exchange.imports.record import read_runs
@@ -43,7 +37,6 @@ from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from orchestrator.system.files import IMPORTS_FOLDER, database_option
-from orchestrator.system.options import Json
 from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.files import STREAM_BYTES
@@ -54,25 +47,6 @@ _ARTIFACTS = {
 }
 """Folders beside the runs, to which jobs write no records of theirs."""
 _NAMED = 5
-
-
-@dataclass(frozen=True, kw_only=True)
-class MergeCommand(DatabaseChoice, Command):
-    """Merge records into the database. Merging twice changes nothing."""
-
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
-        ),
-    ]
-    scratch: ScratchOption = False
-    json: Json = False
-
-    def execute(self) -> None:
-        report = merge_paths(self.paths, self.database_file, scratch=self.scratch)
-        print_merged(report, self.database_file, as_json=self.json)
-        report.require_complete()
 
 
 def merge_paths(

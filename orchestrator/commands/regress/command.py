@@ -17,7 +17,8 @@ from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run, complete_side
 from orchestrator.commands.program.program import chosen
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.sheet_output import ChartFile
 from orchestrator.store.health.decisions import KnownStep, accept_changes, withdraw_changes

@@ -9,7 +9,7 @@ import typer
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.regress.judging import JUDGING, Judging
-from orchestrator.commands.results.selection import ResultSelection
+from orchestrator.commands.results.selected import ResultSelection
 from orchestrator.system.options import Force, Json, asked_format, choice, choice_argument
 from runner.contract.errors import UsageError
 

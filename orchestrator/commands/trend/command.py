@@ -18,7 +18,8 @@ from analysis.trend.trends import Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
-from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.screen.sheet_output import SheetOutput
 from orchestrator.screen.tables import has_blocks, sparkline

@@ -13,7 +13,7 @@ from scipy import stats
 
 from analysis.compare.compare import ComparedValue, ComparisonBy
 from analysis.compare.values import Replication
-from orchestrator.commands.compare.command import compare_results, compare_run_pair
+from orchestrator.commands.compare.answer import compare_results, compare_run_pair
 from orchestrator.commands.compare.words import basis_text
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest

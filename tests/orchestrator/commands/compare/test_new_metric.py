@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis.results import metrics
-from orchestrator.commands.compare.command import compare_results
+from orchestrator.commands.compare.answer import compare_results
 from orchestrator.commands.results.selection import SelectionRequest
 from tests.support.databases import write_records
 from tests.support.records import a_record

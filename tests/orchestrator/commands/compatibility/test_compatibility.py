@@ -7,7 +7,7 @@ import pytest
 
 from analysis.compatibility.families import FamilySummary, MeanRatio
 from analysis.compatibility.ratings import Level, Obstacle, Rating
-from orchestrator.commands.compatibility.command import (
+from orchestrator.commands.compatibility.answer import (
     CompatibilityReport,
     compatibility_sheet,
     report_compatibility,

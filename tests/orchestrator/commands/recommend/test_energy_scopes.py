@@ -10,7 +10,7 @@ from analysis.charts.efficiency import energy_rows
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.compare.command import compare_results, compare_run_pair
+from orchestrator.commands.compare.answer import compare_results, compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store

@@ -11,7 +11,7 @@ from analysis.predict.examples.example_rows import example_rows
 from analysis.recommend.known_results import host_verdicts
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
-from orchestrator.commands.compatibility.command import report_compatibility
+from orchestrator.commands.compatibility.answer import report_compatibility
 from orchestrator.commands.recommend.answer import (
     CandidateRequest,
     RecommendationRequest,

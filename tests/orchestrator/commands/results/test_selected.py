@@ -11,7 +11,8 @@ from typer.main import get_command
 
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.program import Program
-from orchestrator.commands.results.selection import ResultSelection, SelectionRequest
+from orchestrator.commands.results.selected import ResultSelection
+from orchestrator.commands.results.selection import SelectionRequest
 from runner.contract.errors import UsageError
 
 _USUAL = Path("results/benchmarks.duckdb")

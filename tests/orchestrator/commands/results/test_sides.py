@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from analysis.results.selection import Side
-from orchestrator.commands.compare.command import compare_run_pair
+from orchestrator.commands.compare.answer import compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides

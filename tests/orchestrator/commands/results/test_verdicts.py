@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.regress.judgements import Judgement
-from orchestrator.commands.compare.command import compare_run_pair
+from orchestrator.commands.compare.answer import compare_run_pair
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.run_report import require_grade
 from orchestrator.commands.results.selection import SelectionRequest
