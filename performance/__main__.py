@@ -1,4 +1,4 @@
-"""Run every measurement, or those named: `python -m performance start_up merge_records`.
+"""Run every measurement, or those named: `python -m performance start_up merge_files`.
 
 What follows one name is for that measurement: `python -m performance sabotage small fp32,int8`.
 `python -m performance synthesise --rows N --output DIR` writes results to measure the store with.

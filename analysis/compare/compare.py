@@ -82,7 +82,7 @@ def _group_order(group: Group) -> list[tuple[bool, Any]]:
 def _group(
     columns: Sequence[str], values: Mapping[Any, Sequence[MetricValue]], metric: Metric
 ) -> Group:
-    """The group; never stands what must not be quoted for what may be, however good it is."""
+    """The best result of each value; one that must not be quoted only where there is no other."""
     sign = -1 if metric.more_is_better else 1
     members = {
         name: min(several, key=lambda one: (bool(one.marks), one.grade == "D", sign * one.value))
@@ -176,7 +176,7 @@ def compare_selected(
     baseline: str | None = None,
     across_hosts: bool = False,
 ) -> ComparisonBy:
-    """The same of selected results, with the intervals that their durations give."""
+    """Compare selected results by one property, with the intervals that their durations give."""
     selected = selected_values(source, selection, metric)
     groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
     names = list(dict.fromkeys(str(name) for group in groups for name in group.members))

@@ -1,8 +1,8 @@
 """Noise of a series: what two runs of it differ by though nothing changed.
 
-The figures of the A/A study, what launches of equal results differed by, are those that `python -m
-performance.aa_grades` computes from 66 rows of the study `contention` and the committed replicates'
-32 results.
+The figures of the A/A study, what launches of equal results differed by, are those of the study
+`aa_grades` (docs/studies.md): 66 rows of the study `contention` and the committed replicates' 32
+results.
 """
 
 import math

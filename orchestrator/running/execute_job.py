@@ -89,7 +89,7 @@ class Availability:
 
 @contextmanager
 def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> Iterator[None]:
-    """Put back the records, and results of rounds, of the job's cells that this launch lacks."""
+    """Restore the records and rounds of the job's other cells, if this launch changed them."""
     others = [cell for cell in folder.jobs.get(job.id, ()) if cell not in set(job.cells)]
     results = ((folder.file_of(cell), *folder.rounds.paths(cell)) for cell in others)
     before = {path: _content(path) for paths in results for path in paths}

@@ -235,7 +235,7 @@ class RunExecution:
         return end_run(self.folder, self._database, troubles, self._observer, then)
 
     def keep(self) -> None:
-        """Merge what was measured before something ended the run, which is the better story."""
+        """Merge what was measured; a merge that fails must not hide what ended the run."""
         with suppress(StoreError):
             merge_run(self.folder, self._database)
 

@@ -4,8 +4,8 @@ A reference holds, beside the fp32 outputs, how much each output of the same mod
 torch computes it on the CPU in each other precision. Another implementation rounds in other places,
 so it is allowed three times as much: as a whole, at the worst position and in the mean of
 positions. Where nothing was computed, since the model is large or torch has no such arithmetic, the
-worst of the catalogue stands in: `python -m performance honest_arithmetic` prints it. Some
-arithmetic is coarser than torch's of the same name, by ratios that the same script measures.
+worst of the catalogue stands in, by the study `honest_arithmetic` (docs/studies.md). Some
+arithmetic is coarser than torch's of the same name, by ratios that the same study measured.
 """
 
 import math

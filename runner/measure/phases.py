@@ -156,7 +156,7 @@ def run_steady_phase(
     Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
     they enclose the true median less often than they say ("optional stopping"). Two things bound
     that: it looks only after every tenth more iterations, some 24 times in ten times as many, and
-    at an interval of 97 % where it reports one of 95 % (`performance interval_coverage`). Looks lie
+    at an interval of 97 % where it reports one of 95 % (the study `interval_coverage`). Looks lie
     between iterations and are not timed; `unmeasured` keeps their memory apart.
 
     A `TimedOut`, if an iteration never ends, has the durations of those before.

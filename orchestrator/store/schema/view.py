@@ -116,7 +116,8 @@ _COMPUTED = (
     ),
 )
 _COMPUTED_BY_NAME = {column.name: column for column in _COMPUTED}
-_BYTES_OF = {"memory_mb": "memory_peak_bytes", "memory_average_mb": "memory_average_bytes"}
+_BYTES_OF = {"memory_mb": "memory_peak_bytes"}
+"""Columns of bytes whose megabytes have another name."""
 
 
 def columns(names: str) -> list[ViewColumn]:
@@ -132,7 +133,8 @@ def _column(name: str) -> ViewColumn:
         return computed
     if known := _KNOWN.get(name):
         return ViewColumn(name, f"{_ALIAS[name]}.{name}", known.doc, known.type)
-    if source := _BYTES_OF.get(name):
+    if name.endswith("_mb"):
+        source = _BYTES_OF.get(name, f"{name.removesuffix('_mb')}_bytes")
         doc = _KNOWN[source].doc.replace("bytes", "megabytes (1,000,000 bytes)")
         return ViewColumn(name, f"r.{source} / {MEGABYTE}", doc)
     source = f"{name.removesuffix('_ms')}_s"

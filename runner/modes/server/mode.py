@@ -2,8 +2,8 @@
 
 The peak is the highest rate of arrivals whose 99th percentile meets an objective. The queries that
 chose a rate have no say in its verification: MLPerf's count judges fresh ones by themselves. That
-takes as many queries again, hence two fifths of the time, in which `performance peak_search`
-verifies 93 of 99 peaks in the time of `standard`.
+takes as many queries again, hence two fifths of the time, in which the study `peak_search`
+verified 93 of 99 peaks in the time of `standard`.
 """
 
 import math
