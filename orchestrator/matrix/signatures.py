@@ -262,11 +262,7 @@ ANY_IMAGE = Signature(
 """Convolutional networks, which take images of any size."""
 MASKED_IMAGE = Signature(
     lambda config: [*_any_image(config), _tensor("pixel_mask", "ones", "image_size", "image_size")],
-    {
-        "AutoModelForObjectDetection": lambda config: _tensor(
-            "labels", "boxes", 3, high=_classes(config)
-        )
-    },
+    {"AutoModelForObjectDetection": _boxes},
     lambda _: {"image_size": {"default": 800, "least": 64, "multiple_of": 32}},
 )
 """Detectors that are told which part of an image is padding, as DETR is."""

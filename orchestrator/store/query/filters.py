@@ -85,7 +85,7 @@ def condition(
     the command line does.
     """
     known = Filters.__annotations__
-    for name in filters.keys() - known.keys():
+    for name in (name for name in filters if name not in known):
         raise UsageError.unknown(
             name, known, f"there is no filter {name!r}", hint=f"filters are {', '.join(known)}"
         )

@@ -111,6 +111,8 @@ def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
 def _unreadable_as_damaged() -> Iterator[None]:
     try:
         yield
+    except DamagedFile:
+        raise
     except UNREADABLE as error:
         raise unreadable(error) from error
 

@@ -201,7 +201,10 @@ class LegacyFormat:
     source: str = "ipfs_accelerate_py"
 
     def recognises(self, document: Document) -> bool:
-        return self.matches(document.json)
+        try:
+            return self.matches(document.json)
+        except RecursionError:
+            return False
 
     def read(self, document: Document) -> Reading:
         try:
