@@ -11,6 +11,7 @@ import pytest
 from orchestrator.commands.exchange.merge import merge_paths
 from orchestrator.exchange.bundles import foreign
 from orchestrator.exchange.bundles.foreign import is_database, open_database
+from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.foreign import foreign_rows
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError, UsageError
@@ -31,7 +32,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_record(record, folder)
     path = folder / "theirs.duckdb"
     with Store.open(path) as store:
-        store.merge([folder])
+        store.merge([folder], words=record_words)
     return path
 
 
