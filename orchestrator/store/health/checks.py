@@ -36,6 +36,18 @@ _CONFIRMED = f"""
     AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL)
 """
 """Results with raw durations and a batch that their ids confirm."""
+_STATISTICS = (
+    "latency_mean_s",
+    "latency_median_s",
+    "latency_min_s",
+    "latency_max_s",
+    "steady_time_s",
+)
+_RECOGNISED = f"""
+    len(d.durations_ns) > 0
+    AND ({" OR ".join(f"NOT differs(r.{name}, d.derived_{name})" for name in _STATISTICS)})
+"""
+"""Results of which one statistic at least is that of these durations, which are its own then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +118,10 @@ def _checks_in(name: str) -> Iterator[Check]:
 def _completed(repair: str) -> str:
     """A repair with the relation and the conditions that it names in braces."""
     return repair.format(
-        derived=_derived(_WITH_DURATIONS, "true"), ours=_OURS, confirmed=_CONFIRMED
+        derived=_derived(_WITH_DURATIONS, "true"),
+        ours=_OURS,
+        confirmed=_CONFIRMED,
+        recognised=_RECOGNISED,
     )
 
 

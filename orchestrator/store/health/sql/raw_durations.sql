@@ -9,17 +9,9 @@ WHERE r.iterations IS DISTINCT FROM len(r.durations_ns) AND r.durations_ns IS NO
     AND (r.iterations IS NOT NULL OR (is_ours(r.source) AND r.status = 'ok'))
 
 -- repair: iterations are not the durations
--- Only if one of the result's statistics at least is one of these durations.
 UPDATE benchmark_results r SET iterations = len(d.durations_ns)
 FROM ({derived}) d
-WHERE r.rowid = d.row_id AND {ours} AND len(d.durations_ns) > 0
-    AND (
-        NOT differs(r.latency_mean_s, d.derived_latency_mean_s)
-        OR NOT differs(r.latency_median_s, d.derived_latency_median_s)
-        OR NOT differs(r.latency_min_s, d.derived_latency_min_s)
-        OR NOT differs(r.latency_max_s, d.derived_latency_max_s)
-        OR NOT differs(r.steady_time_s, d.derived_steady_time_s)
-    )
+WHERE r.rowid = d.row_id AND {ours} AND {recognised}
 
 -- check: statistics contradict raw durations
 -- remedy: `--fix` derives them where the durations are this result's, and takes out the rest
@@ -69,7 +61,6 @@ WHERE differs(r.latency_mean_s, r.derived_latency_mean_s)
     ))
 
 -- repair: statistics contradict raw durations
--- Only if one of the result's statistics at least is one of these durations.
 UPDATE benchmark_results r SET
     latency_mean_s = derived_or_gap(r.latency_mean_s, d.derived_latency_mean_s),
     latency_median_s = derived_or_gap(r.latency_median_s, d.derived_latency_median_s),
@@ -85,11 +76,4 @@ UPDATE benchmark_results r SET
         THEN derived_or_gap(r.steady_time_s, d.derived_steady_time_s)
         ELSE r.steady_time_s END
 FROM ({derived}) d
-WHERE r.rowid = d.row_id AND {ours} AND len(d.durations_ns) > 0
-    AND (
-        NOT differs(r.latency_mean_s, d.derived_latency_mean_s)
-        OR NOT differs(r.latency_median_s, d.derived_latency_median_s)
-        OR NOT differs(r.latency_min_s, d.derived_latency_min_s)
-        OR NOT differs(r.latency_max_s, d.derived_latency_max_s)
-        OR NOT differs(r.steady_time_s, d.derived_steady_time_s)
-    )
+WHERE r.rowid = d.row_id AND {ours} AND {recognised}
