@@ -106,7 +106,7 @@ class ComparedValue:
     speedup: float
     """The ratio, or its inverse where less is better: times as good as the baseline."""
     differs: bool | None
-    """Beyond interval and grades; None where nothing can tell, and for the baseline."""
+    """Beyond interval and grades; None if that is not known, and for the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool

@@ -90,7 +90,7 @@ class MetricValue(ResultValue):
     """One result's value of a metric, with its interval."""
 
     interval: Estimate | None
-    """The value with its 95 % interval; None where nothing tells one."""
+    """The value with its 95 % interval; None if there is none."""
     basis: Replication | None = None
 
     @property

@@ -48,7 +48,7 @@ _COUNTED_BY = ("model", "precision", "mode", "training_precision", *SIZE_AXES)
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Everything that answers questions about cells that nobody measured."""
+    """Everything that answers questions about unmeasured cells."""
 
     predictors: Mapping[str, TargetPredictor]
     machines: tuple[KnownMachine, ...]

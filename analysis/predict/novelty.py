@@ -88,7 +88,7 @@ class Seen:
         return "line" if placement.architecture in self.architectures else "family"
 
     def autocast_for(self, placement: Placement) -> str | None:
-        """The precision of autocast that answers for one that nobody measured on this path."""
+        """The measured precision of autocast whose examples stand in for an unmeasured one."""
         autocast = AUTOCAST.get(placement.precision)
         if autocast is None or (*placement.path, placement.precision) in self._measured_ways:
             return None

@@ -116,7 +116,7 @@ class Figure:
     """Above 0."""
     interval: Estimate | None
     """The value with its interval: at 95 % where it was measured, at 90 % where it is predicted;
-    None where nothing tells one, as of memory that was measured."""
+    None if there is none, as of memory that was measured."""
     basis: Basis
     grade: Grade | None = None
     """The grade of what was measured; None of what is predicted."""
@@ -150,7 +150,7 @@ class Figure:
 
 
 def told_apart(one: Figure, other: Figure) -> bool | None:
-    """True if two figures differ by more than what is not known of them; None if nothing tells.
+    """True if two figures differ by more than their uncertainty; None if that is not known.
 
     Beside a prediction the interval of their ratio must leave out 1. An extrapolation differs from
     nothing, and so does a measurement of grade D.

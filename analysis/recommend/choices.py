@@ -41,9 +41,9 @@ class CandidateRanking:
 
     first: RankedCandidate
     equals: tuple[RankedCandidate, ...]
-    """Those that nothing tells from the first: measured ones before others."""
+    """Those that cannot be told from the first: measured ones before others."""
     others: tuple[RankedCandidate, ...]
-    """Those that differ from the first, or of which nothing tells whether they do."""
+    """Those that differ from the first, or may."""
     extrapolated: tuple[RankedCandidate, ...]
     """Those of which nothing promises anything; the first is one only where all are."""
     is_sure: bool

@@ -69,7 +69,7 @@ class Judgement:
 
     @property
     def difference(self) -> LevelShift | None:
-        """The difference of both; None where nothing tells its noise, or they do not compare."""
+        """The difference of both; None if its noise is not known, or they do not compare."""
         return self.case.difference if self.case else None
 
     @property

@@ -129,8 +129,8 @@ def bands_of(levels: Levels) -> tuple[Estimate | None, ...]:
 
     They are prediction intervals for the mean of one more run with as many launches as the runs of
     the level usually have: Student's t times the standard error of its difference from the level's
-    mean. The variance of launches and of runs is that of all levels together. None for all where
-    nothing tells the noise.
+    mean. The variance of launches and of runs is that of all levels together. None for all if the
+    noise is not known.
     """
     results = levels.results
     components = variance_components([[past.logarithms for past in level] for level in results])

@@ -20,7 +20,7 @@ from runner.contract.errors import NothingToDo
 
 MATRIX_FILE = "best.yaml"
 MOST_EQUALS = 3
-"""Candidates beside the first, of those that nothing tells from it, which the matrix holds."""
+"""The most candidates beside the first that a matrix holds, of those as good as it."""
 _USUAL = {"mode": "inference", "scenario": "single_stream"}
 _ALL_BUT_A_PERCENT = 0.99
 

@@ -55,7 +55,7 @@ class ModelSheet:
     """A cell of these sizes; what it runs on says nothing."""
     tensors: tuple[Tensor, ...]
     work: Work | None
-    """The work of one forward pass in fp32; None for models that nobody counted."""
+    """The work of one forward pass in fp32; None if it was not counted."""
     iteration: IterationWork | None
     """The work of one iteration of the cell's mode, as records have it in fp32; None likewise."""
     memory_bytes: Mapping[Precision, float]

@@ -59,7 +59,7 @@ class Work(BaseModel):
 
 
 def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
-    """The work of one query in numbers of so many bytes; None for models that nobody counted."""
+    """The work of one query in numbers of so many bytes; None if it was not counted."""
     counts = counts_of(model, cell)
     if counts is None or model.parameters is None:
         return None
@@ -73,7 +73,7 @@ def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
 def counts_of(
     model: ModelSpec, cell: Sizes, polynomials: Polynomials | None = None
 ) -> Mapping[str, int] | None:
-    """Everything that was counted of a query; None for models that nobody counted.
+    """Everything that was counted of a query; None if the model's work was not counted.
 
     `macs`, `activations`, `outputs` and `weights` are those of a forward pass: its arithmetic, the
     elements that matrix products put out and that the model gives, the parameters read as a whole,
@@ -146,7 +146,7 @@ class IterationWork:
 def iteration_work(
     model: ModelSpec, cell: Cell, polynomials: Polynomials | None = None
 ) -> IterationWork | None:
-    """The work of one iteration; None for models that nobody counted, and for starts."""
+    """The work of one iteration; None if the model's work was not counted, and for starts."""
     counts = None if cell.mode == "startup" else counts_of(model, cell, polynomials)
     if counts is None or (cell.mode == "generation" and "step_macs" not in counts):
         return None
