@@ -27,15 +27,14 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.matrix import load_matrix
-from orchestrator.planning.plan import make_plan
+from orchestrator.planning.plan import RunSource, make_plan
 from orchestrator.running.create import create_run
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.observer import QuietObserver
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from orchestrator.system.engine import connect_engine, engine_answers
 from performance.scratch import write_matrix
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 
 MOST_BYTES, MOST_CPU = 200_000_000, 0.2
 """Of memory, and of one core."""

@@ -16,12 +16,11 @@ import psutil
 
 from orchestrator.launchers.base import Exit
 from orchestrator.matrix import load_matrix
-from orchestrator.planning.plan import make_plan
+from orchestrator.planning.plan import RunSource, make_plan
 from orchestrator.running.create import create_run
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.observer import QuietObserver
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from performance.scratch import write_matrix
 from runner.contract.cell import Cell
 from runner.contract.job import Job

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from performance.scratch import make_results, merge, seconds
+from runner.contract.processes import python_environment
 
 ROUNDS = 15
 ROWS = 200
@@ -59,7 +60,13 @@ def _run(key: str, folder: Path) -> None:
     line, expected = BASELINE, 0
     if command:
         line, expected = ("-m", "orchestrator", *command.arguments), command.exit_code
-    process = subprocess.run([sys.executable, *line], cwd=folder, capture_output=True, check=False)
+    process = subprocess.run(
+        [sys.executable, *line],
+        cwd=folder,
+        env=python_environment(),
+        capture_output=True,
+        check=False,
+    )
     if process.returncode != expected:
         raise SystemExit(f"{' '.join(line)} ended with {process.returncode}:\n{process.stderr!r}")
 

@@ -14,7 +14,7 @@ from orchestrator.images.image import Image
 from orchestrator.images.local_images import LocalImages
 from orchestrator.images.settings import ImageSettings
 from orchestrator.system.engine import connect_engine
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.measure.phases import heap
 from tests.support.databases import copy_blank
 from tests.support.needs import lacking

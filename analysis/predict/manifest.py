@@ -17,7 +17,8 @@ from pydantic import (
 
 from analysis.predict.examples.placements import PREDICTION_TARGETS
 from analysis.predict.novelty import Novelty
-from runner.contract.cell import Backend, FileName, Frozen, Mode
+from runner.contract.axes import Backend, Mode
+from runner.contract.cell import FileName, Frozen
 from runner.contract.errors import DamagedFile, StoreError
 
 if TYPE_CHECKING:

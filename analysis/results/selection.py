@@ -8,7 +8,7 @@ from analysis.results.metrics import METRICS, RATES_OF_SHARES, Metric
 from analysis.results.row import seeks_peak_sql
 from analysis.results.series import SERIES
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 
 _AT_ONCE = 5_000
 IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"

@@ -62,17 +62,22 @@ class Interruptions:
 
 
 def main() -> NoReturn:
-    """Run the command line; the process ends with one of the documented exit codes."""
+    """Run the command line, and end the process."""
+    code = run()
+    if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
+        remove_spill_folder()
+        os._exit(code)
+    sys.exit(code)
+
+
+def run() -> int:
+    """Run the command line, and return one of the documented exit codes."""
     gc.set_threshold(_OBJECTS_A_COLLECTION)
     occupy_descriptors()
     sys.stdout, sys.stderr = open_stream(sys.stdout), LossyStream.around(open_stream(sys.stderr))
     Interruptions().install()
     code = _exit_code(_run)
-    code = _exit_code(_flush) or code
-    if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
-        remove_spill_folder()
-        os._exit(code)
-    sys.exit(code)
+    return _exit_code(_flush) or code
 
 
 def _run() -> int:

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.images.image import state_file
-from runner.contract.cell import Backend, Frozen
+from runner.contract.axes import Backend
+from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile, RecordNotSaved
 from runner.contract.files import TEXT_BYTES, read_plain, save_text
 from runner.contract.record.ids import digest, host_id

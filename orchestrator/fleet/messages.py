@@ -18,7 +18,8 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.fleet.host import HostFacts
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.system.problems import first_fault
-from runner.contract.cell import Backend, FileName, Frozen, Purpose
+from runner.contract.axes import Backend
+from runner.contract.cell import FileName, Frozen, Purpose
 from runner.contract.errors import BenchError, DamagedFile, Unavailable
 from runner.contract.job import Job
 from runner.contract.reasons import Reason

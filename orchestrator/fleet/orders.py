@@ -35,7 +35,8 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile, run_file_text
 from orchestrator.system.files import translate_os_errors
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile
 from runner.contract.files import TEXT_BYTES, atomic_file
 from runner.contract.job import Job

@@ -29,7 +29,8 @@ from orchestrator.fleet.messages import (
     read_frame,
 )
 from orchestrator.running.folder import RunFolder
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, DamagedFile
 from runner.contract.files import is_plain, read_plain
 from runner.contract.job import Job

@@ -35,7 +35,7 @@ from orchestrator.images.settings import PREFIX, ImageSettings, image_name
 from orchestrator.screen.words.reasons import error_text
 from orchestrator.system.engine import engine_errors
 from orchestrator.system.files import translate_os_errors
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import ImageError, StoreError
 from runner.contract.files import atomic_file
 from runner.contract.reasons import reason

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.system.locks import Waiting, hold_devices
 from orchestrator.system.weights import weights_folder
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.job import Job, Provenance
 
 OUT = "--out"

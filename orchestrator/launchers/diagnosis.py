@@ -21,8 +21,7 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.job_user import job_user
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.screen.words.reasons import error_hint, error_text
-from runner.contract.axes import RUNTIMES
-from runner.contract.cell import Backend
+from runner.contract.axes import RUNTIMES, Backend
 from runner.contract.errors import BenchError, EngineUnavailable, Unavailable
 
 SUPPORT_CLASSES: Mapping[SupportClass, str] = {

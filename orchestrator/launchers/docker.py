@@ -37,7 +37,7 @@ from orchestrator.system.engine import (
     engine_errors,
     engine_message,
 )
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
 from runner.contract.reasons import reason

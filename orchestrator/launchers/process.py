@@ -21,8 +21,7 @@ from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import OWNER_LABEL, is_orphan, owner_id
 from orchestrator.launchers.environment import cpus_of_process, process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
-from runner.contract.axes import IN_CHILDREN
-from runner.contract.cell import Backend
+from runner.contract.axes import IN_CHILDREN, Backend
 from runner.contract.job import Job, Provenance
 from runner.contract.processes import oom_kills
 

@@ -11,7 +11,7 @@ from orchestrator.images.settings import ImageSettings
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.system.git import own_commit
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 
 
 class _Launchers(Mapping[LauncherName, type[Launcher]]):

@@ -23,8 +23,8 @@ from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, Source, problems_in, raise_problems, read_source
 from orchestrator.system.text import format_duration
 from orchestrator.system.yaml_text import parse_yaml
-from runner.contract.axes import AXIS_NAMES, AxisName
-from runner.contract.cell import Backend, Frozen
+from runner.contract.axes import AXIS_NAMES, AxisName, Backend
+from runner.contract.cell import Frozen
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Limits, Measure
 from runner.contract.models import ModelSpec

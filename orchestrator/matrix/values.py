@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from analysis.results.synonyms import counsel, meaning
 from orchestrator.system.problems import quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
-from runner.contract.axes import FIND_PEAK, Axis
-from runner.contract.cell import Backend, ProfileName
+from runner.contract.axes import FIND_PEAK, Axis, Backend
+from runner.contract.cell import ProfileName
 from runner.contract.errors import refuse_unknown
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)

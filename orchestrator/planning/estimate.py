@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
 from orchestrator.system.text import format_size
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
 from runner.contract.models import ModelSpec
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 from orchestrator.matrix import Combination, Combiner, Matrix
 from orchestrator.system.selector import Selector
 from orchestrator.system.text import plural
-from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell
+from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName, Backend
+from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.errors import MatrixError, NothingToDo, closest
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import Reason

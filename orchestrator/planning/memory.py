@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.backends.catalogue import CATALOGUE
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
 from runner.contract.models.catalogue import LARGEST_SIZE

@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import ConfigDict
@@ -30,7 +31,8 @@ from orchestrator.planning.expand import (
 from orchestrator.planning.memory import beyond_wasm, shortage
 from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration
-from runner.contract.cell import Backend, Cell, Frozen
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
@@ -64,6 +66,15 @@ class PlannedCell:
     """Seconds that a launch may take before it; 0 unless it will run."""
     estimated_by: EstimateSource | None = None
     """The origin of `estimate_s`; null unless it will run."""
+
+
+class RunSource(Frozen):
+    """The matrix and the command line that a run came from."""
+
+    matrix: str | None = None
+    """The matrix as text; null when options stood for one."""
+    matrix_path: Path | None = None
+    command: str | None = None
 
 
 class Plan(Frozen):

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import runner
 from orchestrator.backends.machine import this_host
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, ci_labels
-from orchestrator.running.run_file import RunFile, RunSource, new_run_id
+from orchestrator.running.run_file import RunFile, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME

@@ -19,7 +19,7 @@ from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.trees import remove_entry
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import (
     BenchError,
     DamagedFile,

@@ -31,7 +31,8 @@ from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store
 from orchestrator.system.text import plural
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
     EngineUnavailable,

@@ -9,7 +9,7 @@ from typing import Self
 
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan, planned_jobs
+from orchestrator.planning.plan import Plan, RunSource, planned_jobs
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
 from orchestrator.running.execution import (
     DueLaunch,
@@ -22,7 +22,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer, PassingObserver
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import Interleaving, RecordedVersion, RunSource, new_run_id
+from orchestrator.running.run_file import Interleaving, RecordedVersion, new_run_id
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo

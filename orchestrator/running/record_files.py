@@ -17,7 +17,8 @@ from orchestrator.store.records.find import files_below
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file, read_plain, write_atomic
 from runner.contract.job import Job, Measure, Provenance

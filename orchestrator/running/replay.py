@@ -15,12 +15,11 @@ from pydantic import ValidationError
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
 from orchestrator.planning.estimate import cell_estimate
-from orchestrator.planning.plan import Plan, PlannedCell
+from orchestrator.planning.plan import Plan, PlannedCell, RunSource
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import ChosenImage, RunOptions
-from orchestrator.running.run_file import RunSource
 from orchestrator.store.query.results import Measurement, newest_run
 from orchestrator.store.store import Store
 from orchestrator.system.problems import first_fault

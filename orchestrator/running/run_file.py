@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import spreads_of_path
 from orchestrator.running.options import RunOptions
 from orchestrator.store.query.results import RUN_ID
@@ -40,15 +40,6 @@ class RecordedVersion(Frozen):
     """The images that its jobs execute in, one for each backend."""
     graphs: dict[str, FileName] = Field(default_factory=dict)
     """The prepared graphs that its jobs execute, as long as they are there, by cell id."""
-
-
-class RunSource(Frozen):
-    """The matrix and the command line that a run came from."""
-
-    matrix: str | None = None
-    """The matrix as text; null when options stood for one."""
-    matrix_path: Path | None = None
-    command: str | None = None
 
 
 class RunFile(RunSource):

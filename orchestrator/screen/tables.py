@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean
 from typing import TextIO
 
 from analysis.results.table import Field, Table, is_number, table_of
@@ -194,7 +193,7 @@ def sparkline(values: Sequence[float], *, blocks: bool, width: int = MOST_LETTER
     letters = _BLOCKS if blocks else _PLAIN
     if len(values) > width:
         edges = [round(number * len(values) / width) for number in range(width + 1)]
-        values = [fmean(values[start:end]) for start, end in pairwise(edges)]
+        values = [sum(values[start:end]) / (end - start) for start, end in pairwise(edges)]
     low, high = min(values), max(values)
     if high <= low:
         return letters[len(letters) // 2 - 1] * len(values)

@@ -23,7 +23,7 @@ from orchestrator.store.database.connect import (
 from orchestrator.store.database.open import create, open_current
 from orchestrator.store.query import results
 from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
-from orchestrator.store.query.state import Coverage, Installation, Stale, coverage, stale
+from orchestrator.store.query.state import Coverage, Doubtful, Installation, coverage, doubtful
 from orchestrator.system.files import REMEDY
 from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import StoreError
@@ -247,8 +247,8 @@ class Store:
     def coverage(self) -> Coverage:
         return self._answer(coverage)
 
-    def stale(self, installed: Installation) -> tuple[Stale, ...]:
-        return self._answer(stale, installed)
+    def doubtful(self, installed: Installation) -> Doubtful:
+        return self._answer(doubtful, installed)
 
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
         """The answer to one question in SQL, on a connection that can only read this file."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from fnmatch import translate
 from typing import get_args
 
-from runner.contract.cell import Backend, Cell, Mode
+from runner.contract.axes import Backend, Mode
+from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
 
 

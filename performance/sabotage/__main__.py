@@ -26,7 +26,7 @@ from performance.sabotage.parts import Inapplicable, mark_unused_norms
 from performance.sessions import modes_of, verification_job
 from runner.backends.torch import backend
 from runner.backends.torch.backend import open_session
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.job import Job
 from runner.contract.models import model_sets
 from runner.correctness.reference import compute_outputs, reference_arrays

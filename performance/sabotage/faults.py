@@ -55,7 +55,7 @@ from performance.sabotage.parts import (
     rotary_embeddings,
     token_types,
 )
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 
 _MASKS = ("attention_mask", "pixel_mask")
 _OTHER_BASE = 1.5

@@ -8,7 +8,7 @@ import torch
 from transformers import activations as transformers_activations
 from transformers.pytorch_utils import Conv1D
 
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 
 _PROJECTIONS = ("o_proj", "out_proj", "c_proj", "o", "proj")
 _COUNTS = ("num_heads", "n_heads", "num_attention_heads")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from performance.synthetic.laboratory import PATHS, Path, Row
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import ModelSpec, find
 from runner.contract.record.ids import digest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from runner.contract.cell import Backend, Precision, Runtime
+from runner.contract.axes import Backend, Precision, Runtime
 from runner.contract.record.ids import digest
 
 Row = dict[str, Any]

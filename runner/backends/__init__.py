@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import cast
 
 from runner.backends.base import RuntimeModule
-from runner.contract.cell import Runtime
+from runner.contract.axes import Runtime
 from runner.contract.errors import Unavailable
 from runner.contract.reasons import reason
 

@@ -16,21 +16,6 @@ from runner.contract.axes import (
     TrainingPrecision,
 )
 
-__all__ = [
-    "DEFAULT_RUNTIMES",
-    "Backend",
-    "Cell",
-    "FileName",
-    "Frozen",
-    "Mode",
-    "ModelName",
-    "Precision",
-    "ProfileName",
-    "Purpose",
-    "Runtime",
-    "Scenario",
-]
-
 ModelName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*$", max_length=100)
 ]

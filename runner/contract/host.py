@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.contract.axes import Backend
-from runner.contract.job import Job
+
+if TYPE_CHECKING:
+    from runner.contract.job import Job
 
 SYS = Path("/sys")
 SYSTEM = SYS / "devices" / "system"
@@ -141,17 +144,17 @@ def read_topology(system: Path = SYSTEM) -> Topology:
     }
 
 
-def requested_cpus(job: Job) -> int | None:
+def requested_cpus(job: "Job") -> int | None:
     limit, threads = job.limits.cpus, job.cells[0].threads
     return min(limit, threads) if limit and threads else limit or threads
 
 
-def is_pinned(job: Job) -> bool:
+def is_pinned(job: "Job") -> bool:
     """True if a job gets CPUs of its own: one of an accelerator if it asks for a number of them."""
     return requested_cpus(job) is not None or job.cells[0].backend not in _ACCELERATED
 
 
-def place_job(job: Job, topology: Topology, allowed: Collection[int]) -> tuple[int, ...] | None:
+def place_job(job: "Job", topology: Topology, allowed: Collection[int]) -> tuple[int, ...] | None:
     """The CPUs that a job is pinned to; None if it may use all of them."""
     return choose_cpus(topology, allowed, requested_cpus(job)) if is_pinned(job) else None
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from runner.contract.cell import Backend, Cell, FileName, Frozen, Precision, ProfileName, Purpose
+from runner.contract.axes import Backend, Precision
+from runner.contract.cell import Cell, FileName, Frozen, ProfileName, Purpose
 from runner.contract.models import ModelSpec
-from runner.contract.processes import VariableName
+from runner.contract.processes import VARIABLE_NAME
 from runner.contract.web import BrowserChoice
 
 WINDOW_ITERATIONS = 3  # least iterations of a window of the warm-up
@@ -180,7 +181,7 @@ class Job(Frozen):
     with; null where nothing is verified."""
     honest: tuple[Precision, ...] = ()
     """The precisions whose own rounding a reference tells, beside the fp32 outputs."""
-    inherit_environ: tuple[VariableName, ...] = ()
+    inherit_environ: tuple[Annotated[str, Field(pattern=VARIABLE_NAME)], ...] = ()
     browser: BrowserChoice | None = None
     """The browser that the user chose; null for our own, and for what executes in none."""
     process_spreads: dict[str, ProcessSpread] | None = None

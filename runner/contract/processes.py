@@ -7,12 +7,9 @@ import signal
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO
 
-from pydantic import Field
-
-_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
-VariableName = Annotated[str, Field(pattern=_NAME)]
+VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 
 _PREFIXES = (
     *("OMP_", "KMP_", "GOMP_", "MKL_", "MKLDNN_", "ONEDNN_", "DNNL_", "OPENBLAS_", "GOTO_"),
@@ -52,7 +49,7 @@ _HASH_LETTERS = 8
 
 
 def is_variable_name(text: str) -> bool:
-    return re.fullmatch(_NAME, text) is not None
+    return re.fullmatch(VARIABLE_NAME, text) is not None
 
 
 def python_environment(ours: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.reasons import Reason, ReasonCode, reason, reason_columns
 from runner.contract.record.record import Columns
 from runner.correctness.differences import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from runner.contract.artifact_keys import HONEST_DIFFERENCE, HONEST_FAILURE
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.errors import Unavailable, Unsupported, reason_of
 from runner.contract.reasons import Reason, parse_reason, reason, write_reason
 from runner.correctness.differences import (

@@ -17,8 +17,8 @@ from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Generator, Session
 from runner.backends.graphs.feeds import LOGITS, MODALITIES, Tokens, start_tokens, token_input
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
-from runner.contract.axes import SIZE_AXES, TrainingPrecision
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import SIZE_AXES, Precision, TrainingPrecision
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, JobError, Unsupported, reason_of
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind, reference_kind

@@ -8,7 +8,8 @@ import numpy as np
 
 from runner.backends.base import FloatArray, Session
 from runner.backends.graphs.feeds import Tokens
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, reason_of
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job

@@ -17,7 +17,8 @@ from runner.backends.base import FloatArray, Session
 from runner.backends.graphs.feeds import LOGITS, Tokens, forward_inputs, token_input
 from runner.backends.graphs.generation import DecodeLoop, forced_steps
 from runner.backends.graphs.session import float_outputs, run_parts
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.graph import NumberFormat, Part, graph_kind
 from runner.contract.job import Job

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.rounds import DeviceState
 from runner.measure.vendors.amd import amd_build, amd_driver, watch_amd_gpu
 from runner.measure.vendors.base import DeviceBuild, Violations, WatchedGpu, known

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
 from runner.measure.clock import Clock, monotonic, seconds

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from runner.backends.base import Session
-from runner.contract.cell import Cell, Mode, Scenario
+from runner.contract.axes import Mode, Scenario
+from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import Clock

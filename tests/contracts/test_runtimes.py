@@ -11,8 +11,8 @@ import pytest
 
 from runner.backends import RUNTIME_MODULES, load_runtime
 from runner.backends.base import RuntimeModule, Session
-from runner.contract.axes import IN_CHILDREN
-from runner.contract.cell import Backend, Cell, Mode, Runtime
+from runner.contract.axes import IN_CHILDREN, Backend, Mode, Runtime
+from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved, Unsupported
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec

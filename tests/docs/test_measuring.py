@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from performance.__main__ import MEASUREMENTS
-from runner.contract.cell import Mode, Precision
+from runner.contract.axes import Mode, Precision
 from runner.contract.record.measured import Efficiency, Resources, Timing
 from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Trust

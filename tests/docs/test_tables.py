@@ -11,7 +11,7 @@ from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
 from orchestrator.store.query.export import TOPICS
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import WRITERS
-from runner.contract.cell import Mode
+from runner.contract.axes import Mode
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images.image import Image
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.engine, pytest.mark.nightly]

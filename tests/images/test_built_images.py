@@ -14,7 +14,7 @@ from orchestrator.images.image import SOURCE_LABEL, Image
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.store.records.validate import read_record
 from orchestrator.system.engine import connect_engine
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from tests.images.pins import pinned_here
 from tests.support.jobs import OneImage, a_task
 from tests.support.onnx_graphs import layer, save_graph

@@ -13,7 +13,7 @@ from performance.sabotage.__main__ import (
     verdicts,
 )
 from performance.sabotage.faults import sabotages
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.models import model_sets
 from tests.support.siblings import siblings
 

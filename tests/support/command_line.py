@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from orchestrator.commands.main import SIGNALS, main
+from orchestrator.commands.main import SIGNALS, run
 from orchestrator.commands.program.program import chosen
 from tests.support.terminal import a_terminal
 
@@ -27,12 +27,12 @@ def call(
     with _restored(folder, command), CliRunner().isolation(env=environment) as (stdout, stderr, _):
         try:
             with nullcontext() if width is None else a_terminal(width):
-                main()
-        except SystemExit as end:
-            code = end.code
+                code = run()
+        except SystemExit as end:  # of typer itself, after shell completion
+            code = int(end.code or 0)
         sys.stdout.flush()
         return subprocess.CompletedProcess(
-            command, int(code or 0), stdout.getvalue().decode(), stderr.getvalue().decode()
+            command, code, stdout.getvalue().decode(), stderr.getvalue().decode()
         )
 
 

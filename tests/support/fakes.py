@@ -16,7 +16,8 @@ import pytest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from runner.contract.artifact_keys import COUNTS, fingerprint
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.graph import DYNAMIC, GRAPH_FILE, GraphPart, graph_kind, number_format
 from runner.contract.job import Job, Provenance

@@ -8,7 +8,8 @@ from typing import Any
 
 from orchestrator.images.image import Image
 from orchestrator.launchers.base import Task
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.graph import DYNAMIC, Attempt, Graph, GraphPart, Part
 from runner.contract.job import PROFILES, Job, Limits, Measure, ProcessSpread, Provenance
 from runner.contract.models import ModelSpec, TensorSpec

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from runner.contract.cell import Cell, Runtime
+from runner.contract.axes import Runtime
+from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.correctness.reference import BATCH_SIZE, SEQUENCE_LENGTH

@@ -12,7 +12,7 @@ from orchestrator.commands.measure.verification import (
     verdict_table,
 )
 from orchestrator.system.git import ROOT
-from runner.contract.cell import Backend, Runtime
+from runner.contract.axes import Backend, Runtime
 from runner.contract.models import catalogue, model_sets
 from runner.contract.support import SUPPORTED, generates
 from tools.docs.commands import help_markdown

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import BeforeValidator, PlainSerializer
 
 from analysis.results.metrics import METRICS
-from runner.contract.cell import Cell, Mode
+from runner.contract.axes import Mode
+from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 
 _Key = TypeVar("_Key", bound=Hashable)

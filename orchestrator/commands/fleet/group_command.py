@@ -18,7 +18,7 @@ from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.options import Json, Wide
 from orchestrator.system.text import format_age
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 
 _COLUMNS: tuple[str | Field, ...] = (
     Field("host", essential=True),

@@ -49,7 +49,8 @@ from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.problems import first_fault
 from orchestrator.system.trees import remove_tree
-from runner.contract.cell import Backend, Purpose
+from runner.contract.axes import Backend
+from runner.contract.cell import Purpose
 from runner.contract.errors import BenchError, DamagedFile, Unavailable, UsageError
 
 _BUS_VENDORS = {"0x1002": "AMD", "0x1022": "AMD", "0x8086": "Intel"}

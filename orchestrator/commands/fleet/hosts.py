@@ -28,7 +28,7 @@ from orchestrator.fleet.transports.ray import RayTransport, require_token
 from orchestrator.images.source import runner_digest
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import error_hint, error_text
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, Unavailable, UsageError
 
 Ways = Mapping[str, Transport]

@@ -14,7 +14,7 @@ from orchestrator.commands.measure.plan import PlanReport, plan_run, with_export
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned, choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.execution import estimates_s, telling_how_to_finish
 from orchestrator.running.interleaved import (
     BaselineVersion,
@@ -25,13 +25,12 @@ from orchestrator.running.interleaved import (
 )
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from orchestrator.store.health.snapshots import list_snapshots
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.text import plural
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import ImageError, NothingToDo, UsageError
 from runner.contract.record.ids import model_id
 

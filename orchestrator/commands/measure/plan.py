@@ -23,15 +23,14 @@ from orchestrator.commands.measure.pipelines.jobs import (
 )
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import KnownSpeeds, export_estimate
-from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done, planned_jobs
-from orchestrator.running.run_file import RunSource
+from orchestrator.planning.plan import Decision, Plan, RunSource, make_plan, mark_done, planned_jobs
 from orchestrator.screen.lines import print_line, print_note, stream_json
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.problems import document_text
 from orchestrator.system.selector import Selector
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
 

@@ -11,7 +11,7 @@ from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import choose_launcher, make_launcher
-from orchestrator.planning.plan import Plan, planned_jobs
+from orchestrator.planning.plan import Plan, RunSource, planned_jobs
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.create import new_run_file, nothing_to_do, require_space
@@ -19,7 +19,7 @@ from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunSource
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import error_text

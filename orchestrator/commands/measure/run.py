@@ -14,7 +14,7 @@ from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.environment import set_variables
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import devices_of, execute_run
 from orchestrator.running.folder import RunFolder
@@ -22,7 +22,6 @@ from orchestrator.running.interleaved import BothFolders, BothOutcomes
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import RunSource
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
 from orchestrator.system.text import first_line, format_age, plural

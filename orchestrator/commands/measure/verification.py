@@ -17,7 +17,8 @@ from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
+from runner.contract.axes import Backend, Mode, Precision, Runtime
+from runner.contract.cell import DEFAULT_RUNTIMES, Frozen
 from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
 from runner.contract.models import catalogue

@@ -20,8 +20,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
-from runner.contract.axes import AXES, AxisName
-from runner.contract.cell import Backend, Mode, Precision, Runtime
+from runner.contract.axes import AXES, AxisName, Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError, refuse_unknown
 from runner.contract.support import SUPPORTED, generates
 

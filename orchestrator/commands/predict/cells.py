@@ -166,14 +166,14 @@ def count_models(
 ) -> Mapping[str, ModelCounts]:
     """Count each model in a job of its own, some ten seconds long; its device is held meanwhile."""
     from orchestrator.backends.catalogue import CATALOGUE
-    from orchestrator.planning.plan import Plan, PlannedCell
+    from orchestrator.planning.plan import Plan, PlannedCell, RunSource
     from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND, hold_artifacts
     from orchestrator.running.artifacts.work_counts import WorkCounts, counting_cell
     from orchestrator.running.create import new_run_file, require_space
     from orchestrator.running.execute_job import Availability, LaunchContext
     from orchestrator.running.folder import RunFolder
     from orchestrator.running.options import RunOptions
-    from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunSource
+    from orchestrator.running.run_file import PREPARATIONS_FOLDER
 
     require_space(results)
     options = RunOptions(launcher=launcher.name, seed=0)

@@ -37,8 +37,8 @@ from orchestrator.screen.sheet import Sheet
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import format_duration, plural
-from runner.contract.axes import AXIS_NAMES
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import AXIS_NAMES, Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.models import ModelSpec
 

@@ -67,7 +67,8 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
         runs = tuple(store.runs())
         size = size_on_disk(database, results, {run.run_id for run in runs})
         coverage = store.coverage()
-        stale = sorted(store.stale(installation), key=lambda group: -group.cells)
+        doubtful = store.doubtful(installation)
+        stale = sorted(doubtful.stale, key=lambda group: -group.cells)
         return StatusReport(
             database=database,
             results=results,
@@ -75,6 +76,7 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
             **vars(size),
             **vars(coverage),
             runs=runs,
+            contradicted=doubtful.contradicted,
             stale=tuple(
                 StaleResults(**vars(group), command=remeasure_command(group)) for group in stale
             ),

@@ -21,7 +21,7 @@ from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, EngineUnavailable, UsageError, how_to_install
 from runner.contract.processes import python_environment
 

@@ -8,8 +8,8 @@ from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.screen.words.reasons import reason_text
-from runner.contract.axes import RUNTIMES, SIZE_AXES, Mode
-from runner.contract.cell import Backend, Cell, Precision, Runtime
+from runner.contract.axes import RUNTIMES, SIZE_AXES, Backend, Mode, Precision, Runtime
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported, UsageError
 from runner.contract.models import (
     IterationWork,

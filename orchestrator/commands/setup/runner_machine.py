@@ -16,7 +16,7 @@ from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import format_size
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.host import SLOW_GOVERNOR, FrequencyPolicy, read_frequency_policy
 
 _PROGRAMS = ("git", "tar", "python3")

@@ -26,7 +26,8 @@ from orchestrator.system.text import escape_control
 from orchestrator.system.trees import remove_entry, remove_tree
 from orchestrator.system.zip_files import ZIP_ERRORS, stored_entries
 from runner.contract.artifact_keys import Producer
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import (
     DamagedFile,
     EngineUnavailable,

@@ -17,7 +17,8 @@ from orchestrator.running.artifacts.cache import (
 from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import REFERENCES, reference_key, tells_of
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.graph import FAILED_SUFFIX, reference_kind
 from runner.contract.job import Job
 from runner.contract.reasons import Reason, reason

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -253,26 +252,11 @@ def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
         raise
 
 
-_MOMENT = "TIMESTAMP WITH TIME ZONE"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
-    """The rows of a SELECT, without Arrow, which loads numpy, and pytz, which moments need."""
-    relation = connection.sql(sql, params=list(parameters))
-    names, moments = relation.columns, [str(type_) == _MOMENT for type_ in relation.types]
-    if any(moments):
-        columns = (
-            f"epoch_us(#{number})" if is_moment else f"#{number}"
-            for number, is_moment in enumerate(moments, 1)
-        )
-        relation = relation.project(", ".join(columns))
-    rows = [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
-    for name in (name for name, is_moment in zip(names, moments, strict=True) if is_moment):
-        for row in rows:
-            if row[name] is not None:
-                row[name] = _EPOCH + timedelta(microseconds=row[name])
-    return rows
+    """The rows of a SELECT, without Arrow, which loads numpy."""
+    found = connection.execute(sql, parameters)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def scalar(connection: DuckDBPyConnection, sql: str, *parameters: object) -> Any:

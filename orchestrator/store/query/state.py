@@ -19,7 +19,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.compatibility.verdicts import BEST_FIRST, verdict_sql
 from analysis.results.source import text
-from orchestrator.store.database.connect import fetch, scalar, size_of
+from orchestrator.store.database.connect import fetch, size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.result_views import NEWEST_OF_SERIES
 from orchestrator.store.schema.tables import OURS, SYNTHETIC, TABLES, VERSION
@@ -64,18 +64,13 @@ class Coverage:
     """By source, ours first."""
     covered: tuple[Covered, ...]
     """By model and backend, without what others measured."""
-    contradicted: int
-    """The latest results that the one before them in their series contradicts."""
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
     names = [table.name for table in TABLES if table is not VERSION]
     counts = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
     return Coverage(
-        dict(connection.execute(counts).fetchall()),
-        _verdicts(connection),
-        _covered(connection),
-        int(scalar(connection, "SELECT count(contradicted_by) FROM latest_results")),
+        dict(connection.execute(counts).fetchall()), _verdicts(connection), _covered(connection)
     )
 
 
@@ -155,8 +150,15 @@ _NEWEST = f"""
     )
     SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN environments USING (environment_id)
 """
+_GROUPED = (
+    *("run_id", "cell_id", "source", "hostname", "hardware_id", "environment_id", "recorded_at"),
+    *_SAME,
+    *GROUPED_AXES,
+)
 _NEWEST_RESULTS = f"""(
-    SELECT * FROM benchmark_results WHERE rowid IN (SELECT place FROM ({NEWEST_OF_SERIES})))"""
+    SELECT {", ".join(f"r.{name}" for name in _GROUPED)}, contradicts
+    FROM benchmark_results r JOIN ({NEWEST_OF_SERIES}) ON r.rowid = place
+)"""
 _VALUES = ", ".join(
     f"list_distinct(list({planned_threads('r') if axis == 'threads' else f'r.{axis}'})) AS {axis}"
     for axis in GROUPED_AXES
@@ -165,8 +167,8 @@ _VALUES = ", ".join(
 _PROVEN = f"""
     WITH proven AS (
         SELECT {_HERE}, arg_max(r.hostname, r.recorded_at) AS hostname, r.environment_id,
-            runs.command, count(*) AS cells, min(r.cell_id) AS example,
-            min(r.recorded_at) AS since, {_VALUES}
+            runs.command, count(*) AS cells, count_if(r.contradicts) AS contradicted,
+            min(r.cell_id) AS example, min(r.recorded_at) AS since, {_VALUES}
         FROM {joined_verdicts(_NEWEST_RESULTS)}
         LEFT JOIN benchmark_runs runs ON runs.run_id = r.run_id GROUP BY ALL
     )
@@ -217,21 +219,32 @@ class Stale:
         )
 
 
-def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stale, ...]:
-    """Proven results whose software is not the newest any more, in groups.
+@dataclass(frozen=True)
+class Doubtful:
+    """The latest results that should be measured again."""
 
-    Each is compared with the newest record of the same machine, backend, runtime and launcher,
-    replays left out, and with what is installed if this is that machine.
+    contradicted: int
+    """Those that the one before them in their series contradicts."""
+    stale: tuple[Stale, ...]
+    """Those whose software is not the newest any more, in groups."""
+
+
+def doubtful(connection: DuckDBPyConnection, installed: Installation) -> Doubtful:
+    """The latest results, compared with what was measured before and after them.
+
+    The software of each is compared with that of the newest record of the same machine, backend,
+    runtime and launcher, replays left out, and with what is installed if this is that machine.
     """
     where = itemgetter(*_WHERE)
     newest = {where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
+    latest = fetch(connection, _PROVEN)
     groups: dict[tuple[object, ...], Stale] = {}
-    for then in fetch(connection, _PROVEN):
+    for then in latest:
         if changes := tuple(_changes(then, newest.get(where(then), then), installed)):
             group = _group(then, changes)
             which = (*where(then), changes, group.planned_by)
             groups[which] = groups[which] + group if which in groups else group
-    return tuple(groups.values())
+    return Doubtful(sum(row["contradicted"] for row in latest), tuple(groups.values()))
 
 
 def _group(row: Row, changes: tuple[str, ...]) -> Stale:

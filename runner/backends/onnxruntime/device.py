@@ -9,7 +9,8 @@ from typing import Any
 import onnxruntime
 
 from runner.backends.base import DeviceMemory
-from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.axes import Backend, Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.host import cpu_model
 from runner.contract.job import chosen_device

@@ -9,7 +9,7 @@ from onnxruntime import OrtValue
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.backends.onnxruntime.sessions import create_session, session_options
 from runner.backends.peaks import Kernel, PeakKernels, arena, last_integer_rows, random_matrix
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 
 Number = type[np.generic]
 

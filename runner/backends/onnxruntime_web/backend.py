@@ -33,7 +33,8 @@ from runner.backends.onnxruntime_web.device import (
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
 from runner.backends.onnxruntime_web.query import PageQuery, WebGenerator, WebGraph, bind_query
 from runner.backends.peaks import PeakKernels
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job

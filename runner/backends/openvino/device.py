@@ -12,7 +12,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.reasons import ReasonCode, reason

@@ -16,7 +16,7 @@ from runner.backends.peaks import (
     last_integer_rows,
     random_matrix,
 )
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 
 _LEVELS, _LOWEST, _STEPS_PER_UNIT = 256, -112, 32
 """The grid of int8 inputs in steps of 1/32, not symmetric, as NNCF's preset mixed has it."""

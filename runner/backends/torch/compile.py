@@ -19,7 +19,8 @@ from runner.backends.torch.backend import TorchSession, is_out_of_memory, prepar
 from runner.backends.torch.device import TorchDevice
 from runner.backends.torch.query import TorchGenerator, TorchQuery
 from runner.backends.torch.training import TorchTrainer
-from runner.contract.cell import Cell, Mode
+from runner.contract.axes import Mode
+from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.reasons import reason

@@ -12,7 +12,8 @@ import torch
 from torch.profiler import ProfilerActivity, supported_activities
 
 from runner.backends.base import DeviceMemory
-from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.axes import Backend, Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.host import cpu_model
 from runner.contract.job import chosen_device

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, NonNegativeInt
 
-from runner.contract.axes import TrainingPrecision
-from runner.contract.cell import Backend, Frozen, Mode, Precision, Purpose, Runtime, Scenario
+from runner.contract.axes import Backend, Mode, Precision, Runtime, Scenario, TrainingPrecision
+from runner.contract.cell import Frozen, Purpose
 from runner.contract.models import Family, Modality
 from runner.contract.record.ranges import AxisSize, Deviation, Finite, NonNegative, Positive
 

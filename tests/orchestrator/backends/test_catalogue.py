@@ -5,7 +5,8 @@ import re
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, GIB
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend
+from runner.contract.axes import Backend
+from runner.contract.cell import DEFAULT_RUNTIMES
 from runner.contract.support import SUPPORTED
 from tests.conftest import ROOT
 

@@ -10,7 +10,8 @@ from orchestrator.backends.machine import require_stack, this_machine
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS, ThisHost
 from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
 from runner.backends.onnxruntime.qnn.htp import require_possible
-from runner.contract.cell import Backend, Purpose
+from runner.contract.axes import Backend
+from runner.contract.cell import Purpose
 from runner.contract.errors import Unavailable
 from runner.contract.job import DEVICE_VARIABLE
 from tests.support.onnx_graphs import onnx_cell, onnx_job

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.probes import HTP_NODES, Need
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import EngineUnavailable
 
 

@@ -39,7 +39,8 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.run_file import RunFile
 from orchestrator.store.store import Store
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
     DamagedFile,

@@ -12,7 +12,7 @@ from docker import DockerClient
 from orchestrator.images.image import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.job import Limits
 from tests.support.jobs import OneImage, a_job, a_task, fake_cell
 from tests.support.proxy import EngineProxy

@@ -28,7 +28,7 @@ from orchestrator.launchers.container import (
 )
 from orchestrator.launchers.job_user import JobUser
 from orchestrator.system.weights import revision_of
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell

@@ -16,8 +16,7 @@ from orchestrator.matrix.model_files import read_models
 from orchestrator.planning.expand import expand
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.planning.plan import make_plan
-from runner.contract.axes import AXIS_NAMES, RUNTIMES
-from runner.contract.cell import Backend, Runtime
+from runner.contract.axes import AXIS_NAMES, RUNTIMES, Backend, Runtime
 from runner.contract.job import PROFILES
 from runner.contract.models import find
 from tests.support.matrices import matrix_of

@@ -14,7 +14,8 @@ from orchestrator.planning.estimate import (
     cell_estimate,
     launch_estimate,
 )
-from runner.contract.cell import Backend, Cell, Mode, ProfileName
+from runner.contract.axes import Backend, Mode
+from runner.contract.cell import Cell, ProfileName
 from runner.contract.job import PROFILES, Limits
 from runner.contract.models import ModelSpec, find
 from runner.measure.statistics.percentiles import fewest

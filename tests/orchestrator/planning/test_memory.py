@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import known_parameters, memory_need_bytes, shortage, tokens_of
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision
+from runner.contract.axes import Backend, Mode, Precision
+from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, find
 from tests.support.jobs import fake_cell

@@ -15,7 +15,7 @@ from orchestrator.commands.measure.calibrate import (
     spreads_of,
 )
 from orchestrator.launchers.diagnosis import Diagnosis
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import (
     CALIBRATION_NAME,
     read_spreads,
@@ -25,7 +25,6 @@ from orchestrator.running.calibration import (
 from orchestrator.running.create import create_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import RunSource
 from orchestrator.store.merge.report import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.record.ids import hardware_id

@@ -3,11 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record.verdict import Status

@@ -17,7 +17,8 @@ from orchestrator.running.options import RunOptions
 from orchestrator.store.records.compact import compact
 from orchestrator.store.store import Store
 from orchestrator.system.weights import revision_of
-from runner.contract.cell import Backend, Purpose
+from runner.contract.axes import Backend
+from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, ImageError, StoreError, Unavailable
 from runner.contract.job import Job, Limits, Provenance
 from runner.contract.record.files import save_record

@@ -19,7 +19,8 @@ from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.store.records.validate import read_record
 from orchestrator.store.store import Store
 from orchestrator.system.locks import hold_devices
-from runner.contract.cell import Backend, Cell, Purpose, Runtime
+from runner.contract.axes import Backend, Runtime
+from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import (
     BenchError,
     EngineUnavailable,

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved import (
     BaselineVersion,
@@ -23,7 +23,6 @@ from orchestrator.running.interleaved import (
     create_both,
 )
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
 from runner.contract.job import Job

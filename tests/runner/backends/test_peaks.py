@@ -19,7 +19,7 @@ from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.peaks import PeakKernels, random_matrix
 from runner.backends.torch.backend import open_session
 from runner.backends.torch.peaks import TorchPeaks
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.correctness.differences import relative_difference
 from runner.job.efficiency import Room, peak_columns
 from runner.measure.clock import monotonic

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.host import choose_cpus, place_job, read_topology
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell

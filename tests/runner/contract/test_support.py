@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from runner import __version__
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Runtime
+from runner.contract.axes import Backend, Mode, Runtime
+from runner.contract.cell import DEFAULT_RUNTIMES, Cell
 from runner.contract.models import ModelSpec, find
 from runner.contract.support import SUPPORTED, UNSUPPORTED_PRECISION, why_not, why_not_shape
 from tests.support.jobs import fake_cell

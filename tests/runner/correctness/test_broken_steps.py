@@ -16,8 +16,7 @@ from performance.sabotage.parts import Inapplicable, layers
 from performance.sessions import verification_job
 from runner.backends.torch import training
 from runner.backends.torch.backend import open_session
-from runner.contract.axes import TrainingPrecision
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision, TrainingPrecision
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.correctness.reference import reference_arrays

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.errors import Unsupported
 from runner.contract.reasons import parse_reason, reason
 from runner.correctness.differences import Difference, worst_difference

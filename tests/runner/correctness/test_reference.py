@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runner.contract.artifact_keys import REFERENCES, reference_key, tells_of
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.correctness import reference

@@ -11,7 +11,8 @@ import pytest
 
 from orchestrator.screen.words.reasons import reason_text
 from runner.backends import load_runtime
-from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Precision
+from runner.contract.axes import Backend, Precision
+from runner.contract.cell import DEFAULT_RUNTIMES
 from runner.contract.graph import Graph, GraphPart, Part, dynamic_format, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find

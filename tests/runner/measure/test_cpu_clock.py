@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.host import is_pinned
 from runner.contract.rounds import CpuClock
 from runner.measure.cpu_clock import CLOCK_INTERVAL_S, CpuClockMeter

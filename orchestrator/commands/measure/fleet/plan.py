@@ -14,7 +14,7 @@ from orchestrator.fleet.choice import FleetChoice
 from orchestrator.fleet.host import HostFacts
 from orchestrator.fleet.units import PlacedRun, expected_s, place
 from orchestrator.matrix import FleetPlacement
-from orchestrator.running.run_file import RunSource
+from orchestrator.planning.plan import RunSource
 from orchestrator.screen.lines import print_json, print_line, print_note
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text

@@ -26,6 +26,7 @@ from orchestrator.fleet.choice import FleetChoice, FleetHosts
 from orchestrator.fleet.execution import FleetExecution, FleetWork
 from orchestrator.fleet.orders import FleetObserver, UnitWork
 from orchestrator.fleet.units import PlacedRun, place, sub_plan
+from orchestrator.planning.plan import RunSource
 from orchestrator.running.create import create_run, require_resumable
 from orchestrator.running.execution import estimates_s, telling_how_to_finish
 from orchestrator.running.folder import RunFolder
@@ -33,11 +34,12 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.replay import ReplayRequest, begin_replay, consented_original
-from orchestrator.running.run_file import RUN_FILE, RunSource, new_run_id, run_folders
+from orchestrator.running.run_file import RUN_FILE, new_run_id, run_folders
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, Unavailable, UsageError
 
 _GROUP = "group-"

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.planning.plan import JobPlan, Plan, planned_jobs
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import UsageError, suggest
 
 _SHARE = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})", re.ASCII)

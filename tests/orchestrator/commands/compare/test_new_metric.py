@@ -31,7 +31,7 @@ text = Path(source).read_text()
 assert before in text
 exec(compile(text.replace(before, row + before), source, "exec"), metrics.__dict__)
 
-from orchestrator.commands.main import main
+from orchestrator.commands.main import run
 from tests.support.databases import write_records
 from tests.support.records import a_record
 
@@ -50,10 +50,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     sys.argv = ["orchestrator", *command, "--database", str(database)]
-    try:
-        main()
-    except SystemExit as end:
-        assert not end.code, (command, end.code)
+    assert run() == 0, command
 """
 
 

@@ -15,7 +15,8 @@ from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.running.artifacts.cache import versions_of
 from orchestrator.running.artifacts.graphs import GRAPHS_FOLDER, graph_name
 from runner.contract.artifact_keys import GRAPHS
-from runner.contract.cell import Backend, Cell
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo
 from runner.contract.models import ModelSpec, catalogue
 from runner.contract.web import RUNTIME_FOLDER

@@ -12,8 +12,9 @@ from orchestrator.commands.measure.prepare import (
     plan_preparation,
 )
 from orchestrator.launchers.base import Exit
+from orchestrator.planning.plan import RunSource
 from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunFile, RunSource
+from orchestrator.running.run_file import RunFile
 from runner.contract.cell import Cell
 from runner.contract.errors import ImageError, NothingToDo
 from runner.contract.job import Job

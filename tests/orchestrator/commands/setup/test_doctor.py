@@ -20,7 +20,7 @@ from orchestrator.launchers.diagnosis import Diagnosis, diagnose
 from orchestrator.launchers.job_user import job_user
 from orchestrator.matrix import load_matrix
 from orchestrator.running.calibration import CALIBRATION_NAME
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.host import FrequencyPolicy
 from tests.orchestrator.backends.test_probes import MadeUp

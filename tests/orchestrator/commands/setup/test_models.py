@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.commands.setup.models import ModelSheet, model_sheets
-from runner.contract.cell import Backend, Cell, Runtime
+from runner.contract.axes import Backend, Runtime
+from runner.contract.cell import Cell
 from runner.contract.errors import MatrixError, Unsupported, UsageError
 from runner.contract.models import catalogue, find, model_sets, work
 from runner.contract.support import why_not

@@ -12,7 +12,8 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.graphs import Graphs, exports_left
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.screen.words.reasons import error_text
-from runner.contract.cell import Backend, Cell, Runtime
+from runner.contract.axes import Backend, Runtime
+from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.graph import Graph, dynamic_format, find_graph, fixed_shape
 from runner.contract.job import Job, Limits, Provenance

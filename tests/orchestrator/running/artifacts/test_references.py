@@ -13,7 +13,8 @@ from orchestrator.running.artifacts.references import References
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.artifact_keys import REFERENCES, reference_key
-from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.axes import Backend
+from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import (
     BenchError,
     EngineUnavailable,

@@ -149,7 +149,7 @@ def stale_after(
 ) -> tuple[Stale, ...]:
     with Store.open(database) as store:
         store.merge([results], *runs)
-        return store.stale(installed)
+        return store.doubtful(installed).stale
 
 
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

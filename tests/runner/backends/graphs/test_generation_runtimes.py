@@ -13,7 +13,7 @@ from runner.backends.onnxruntime.backend import OnnxSession
 from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.evidence import onnx_kernels
 from runner.backends.openvino.evidence import openvino_kernels
-from runner.contract.cell import Runtime
+from runner.contract.axes import Runtime
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.correctness.reference import compute_outputs

@@ -13,7 +13,7 @@ from runner.backends.openvino.device import (
     arithmetic_of_compiled,
     find_openvino_device,
 )
-from runner.contract.cell import Precision
+from runner.contract.axes import Precision
 from runner.contract.errors import Unavailable, Unsupported
 from tests.support.openvino_models import FakeCompiled, doubling
 from tests.support.words import raises_words

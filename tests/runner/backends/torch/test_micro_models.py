@@ -14,7 +14,8 @@ import torch
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.model import fill_parameters, instantiate
 from runner.backends.torch.training import TorchTrainer
-from runner.contract.cell import Cell, Precision
+from runner.contract.axes import Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, catalogue, find, model_sets
 from runner.correctness.compare_outputs import compare_outputs
