@@ -20,7 +20,8 @@ from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import ChosenImage, RunOptions
-from orchestrator.store.query.results import Measurement, newest_run
+from orchestrator.store.query.results import Measurement
+from orchestrator.store.query.runs import newest_run
 from orchestrator.store.store import Store
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import escape_control_line

@@ -12,7 +12,7 @@ from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import spreads_of_path
 from orchestrator.running.options import RunOptions
-from orchestrator.store.query.results import RUN_ID
+from orchestrator.store.query.runs import RUN_ID
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import format_size
 from runner.contract.cell import Cell, FileName, Frozen, Purpose

@@ -21,8 +21,9 @@ from orchestrator.store.database.connect import (
     writer_lock,
 )
 from orchestrator.store.database.open import create, open_current
-from orchestrator.store.query import results
-from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement, RunSummary
+from orchestrator.store.query import results, runs
+from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement
+from orchestrator.store.query.runs import RunSummary
 from orchestrator.store.query.state import Coverage, Doubtful, Installation, coverage, doubtful
 from orchestrator.system.files import REMEDY
 from orchestrator.system.threads import InterruptibleThread
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.ask import QuestionLimits
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
-    from orchestrator.store.query.runs import StoredRun
+    from orchestrator.store.query.whole_runs import StoredRun
     from orchestrator.store.schema.sources import Run
 
 
@@ -164,31 +165,31 @@ class Store:
 
     def imported(self, run_ids: Sequence[str]) -> pa.Table:
         """The rows of these imports, under the columns of record files."""
-        from orchestrator.store.query.runs import imported_rows
+        from orchestrator.store.query.whole_runs import imported_rows
 
         return self._answer(imported_rows, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
-        from orchestrator.store.query.runs import forget
+        from orchestrator.store.query.whole_runs import forget
 
         with store_errors(f"{self.path}: nothing was removed", REMEDY):
             forget(self._connection, result_ids)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""
-        return self._answer(results.verdicts, run_id)
+        return self._answer(runs.verdicts, run_id)
 
     def ended(self, run_id: str) -> frozenset[str]:
         """The cells of this run with a verdict, in quarantine or not."""
-        return self._answer(results.ended, run_id)
+        return self._answer(runs.ended, run_id)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the newest first."""
-        return self._answer(results.runs)
+        return self._answer(runs.runs)
 
     def described_runs(self) -> Mapping[str, StoredRun]:
         """All that is known of each run, by its id, the newest first."""
-        from orchestrator.store.query.runs import stored_runs
+        from orchestrator.store.query.whole_runs import stored_runs
 
         return self._answer(stored_runs)
 
@@ -210,7 +211,7 @@ class Store:
         return self._answer(results.measured_before, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
-        return self._answer(results.command_of, run_id)
+        return self._answer(runs.command_of, run_id)
 
     def measurement(self, result_id: str) -> Measurement | None:
         """One verdict with what it takes to measure it again; None if it is not here."""

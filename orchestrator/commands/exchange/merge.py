@@ -30,7 +30,7 @@ from orchestrator.running.run_file import (
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.query.runs import undescribed_runs
+from orchestrator.store.query.whole_runs import undescribed_runs
 from orchestrator.store.records.find import find_files
 from orchestrator.store.records.kept import kept_files, kept_folder
 from orchestrator.store.records.validate import Damaged

@@ -18,7 +18,7 @@ from analysis.results.series import AcceptedChange, accepted_changes
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.side_files import ALLOWED, results_at
 from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
-from orchestrator.store.query.results import RunSummary, newest_run
+from orchestrator.store.query.runs import RunSummary, newest_run
 from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from runner.contract.errors import NothingToDo, UsageError, closest

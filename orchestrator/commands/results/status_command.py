@@ -24,7 +24,7 @@ from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
 from orchestrator.screen.lines import own_name, print_command, print_data, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.runs import RunSummary
 from orchestrator.store.query.state import Covered, Installation, Stale, Verdicts, size_on_disk
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option

@@ -29,7 +29,7 @@ from orchestrator.exchange.bundles.archive import (
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.health.incoming import RecordSummary, summarise_records
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.query.runs import undescribed_runs
+from orchestrator.store.query.whole_runs import undescribed_runs
 from orchestrator.store.records.find import id_fault
 from orchestrator.store.records.validate import Damaged
 from orchestrator.store.schema.sources import Run

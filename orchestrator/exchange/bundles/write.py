@@ -21,7 +21,8 @@ from orchestrator.exchange.bundles.archive import (
     size,
     write_archive,
 )
-from orchestrator.store.query.runs import BundleRows, StoredRun, bundle_rows, resolve_run
+from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.query.whole_runs import BundleRows, StoredRun, bundle_rows
 from orchestrator.store.records.kept import SCHEMA
 from orchestrator.store.store import Store
 from orchestrator.system.files import (

@@ -29,7 +29,7 @@ from orchestrator.exchange.imports.record import (
 )
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.query.runs import imported_rows_at
+from orchestrator.store.query.whole_runs import imported_rows_at
 from orchestrator.store.records.kept import drop_kept
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store

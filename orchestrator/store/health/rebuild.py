@@ -20,7 +20,7 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import create, open_current, read_kind
 from orchestrator.store.health.copies import copy_aside
-from orchestrator.store.query.runs import ALL_RECORDS
+from orchestrator.store.query.whole_runs import ALL_RECORDS
 from orchestrator.store.records.kept import keep_decisions, keep_merged, restore_decisions
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.system.files import REMEDY, translate_os_errors

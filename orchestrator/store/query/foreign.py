@@ -18,7 +18,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, scalar, wal_path
-from orchestrator.store.query.runs import BundleRows, stored_runs
+from orchestrator.store.query.whole_runs import BundleRows, stored_runs
 from orchestrator.store.schema.tables import KEPT_HERE, STORE_VERSION, TABLES, VERSION, Table
 from runner.contract.errors import StoreError
 

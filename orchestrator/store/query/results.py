@@ -1,8 +1,6 @@
 """Results as the orchestrator shows them, in customary units."""
 
-import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -14,7 +12,6 @@ from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from analysis.results.trust import Neighbour
 from orchestrator.store.database.connect import fetch
-from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import (
     RESULT_ORDER,
     SERIES_KEY,
@@ -108,10 +105,6 @@ def measured_before(
     return MeasuredBefore(**rows[0]) if rows else None
 
 
-RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
-"""The id of a run of ours: its beginning, or a moment after the run before it."""
-
-
 @dataclass(frozen=True)
 class Measurement(ResultRow):
     """A result with what it takes to measure it again."""
@@ -180,12 +173,6 @@ def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
     return row if doubts is None else row | {"doubts": [Doubt(**doubt) for doubt in doubts]}
 
 
-def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
-    sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
-    row = connection.execute(sql, [run_id]).fetchone()
-    return row[0] if row else None
-
-
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
     sql = """
         SELECT result_id FROM benchmark_results
@@ -193,74 +180,6 @@ def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
     """
     row = connection.execute(sql, [result_id]).fetchone()
     return row[0] if row else None
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """A run and its cells by status."""
-
-    run_id: str
-    started_at: datetime
-    finished_at: datetime | None
-    """Null while the run goes on, or when it was interrupted."""
-    planned: int | None
-    """Cells planned; null when only the records are known."""
-    counts: Mapping[str, int]
-    source: str = OURS
-    """The project that measured: `accelmatrix`, or that of an imported file."""
-    hostname: str | None = None
-    """The host on which the orchestrator ran."""
-    group_id: str | None = None
-    """The group of runs that it belongs to; null for a run that stands alone."""
-
-    @property
-    def is_ours(self) -> bool:
-        return self.source == OURS
-
-
-def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
-    """The newest run of ours, or else of others; `runs` are sorted, the newest first.
-
-    Ids of runs are in order even where a clock was set back between them.
-    """
-    ours = [run for run in runs if run.is_ours]
-    dated = (run for run in ours if RUN_ID.fullmatch(run.run_id))
-    others = next(iter(ours), runs[0] if runs else None)
-    return max(dated, key=lambda run: run.run_id, default=others)
-
-
-def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
-    sql = "SELECT cell_id, status FROM benchmark_results WHERE run_id = ? ORDER BY cell_id"
-    return {row["cell_id"]: row["status"] for row in fetch(connection, sql, run_id)}
-
-
-def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
-    sql = """
-        SELECT cell_id FROM benchmark_results WHERE run_id = $1
-        UNION SELECT result_id[length($1) + 2:] FROM quarantine
-        WHERE run_id = $1 AND starts_with(result_id, $1 || '/')
-    """
-    return frozenset(row["cell_id"] for row in fetch(connection, sql, run_id))
-
-
-def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    sources: dict[str, str] = {}
-    counted = """
-        SELECT run_id, status, count(*), any_value(source) FROM benchmark_results
-        GROUP BY run_id, status ORDER BY run_id, status
-    """
-    for run_id, status, cells, source in connection.execute(counted).fetchall():
-        counts[run_id][status] = cells
-        sources[run_id] = source
-    described = """
-        SELECT run_id, started_at, finished_at, planned, hostname, group_id FROM benchmark_runs
-        ORDER BY started_at DESC, run_id DESC
-    """
-    return [
-        RunSummary(**row, counts=counts[row["run_id"]], source=sources.get(row["run_id"], OURS))
-        for row in fetch(connection, described)
-    ]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from orchestrator.fleet.host import HostFacts
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import save_verdicts
-from orchestrator.store.query.results import RunSummary
-from orchestrator.store.query.runs import resolve_group
+from orchestrator.store.query.runs import RunSummary, resolve_group
 from orchestrator.store.store import Store
 from runner.contract.errors import NothingToDo, UsageError
 from runner.contract.reasons import reason

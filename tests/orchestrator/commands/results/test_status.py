@@ -19,7 +19,7 @@ from orchestrator.commands.results.status_command import (
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import SourceFolders, find_source
 from orchestrator.screen.words.records import record_words
-from orchestrator.store.query.results import RunSummary
+from orchestrator.store.query.runs import RunSummary
 from orchestrator.store.query.state import GROUPED_AXES, Covered, Installation, Verdicts
 from orchestrator.store.store import Store
 from runner.contract.record.files import save_record

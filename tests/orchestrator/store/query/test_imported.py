@@ -11,7 +11,7 @@ from orchestrator.exchange.imports.entry import Reading
 from orchestrator.exchange.imports.measurement import ImportedMeasurement
 from orchestrator.exchange.imports.outcome import FileOutcome
 from orchestrator.exchange.imports.record import records_table
-from orchestrator.store.query.runs import imported_rows_at
+from orchestrator.store.query.whole_runs import imported_rows_at
 from orchestrator.store.store import Store
 from runner.contract.record.files import rows
 from runner.contract.record.record import Record, Row

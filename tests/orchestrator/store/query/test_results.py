@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.screen.words.records import record_words
-from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary, newest_run
-from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.query.results import CellSpeed, Measurement
+from orchestrator.store.query.runs import RunSummary, newest_run, resolve_run
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError

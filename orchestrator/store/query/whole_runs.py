@@ -17,7 +17,6 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.formats import json_rows
-from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.records.kept import SCHEMA
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
@@ -33,7 +32,6 @@ from orchestrator.store.schema.tables import (
     Table,
     records_sql,
 )
-from runner.contract.errors import UsageError
 from runner.contract.record.record import Row
 
 
@@ -162,32 +160,6 @@ def bundle_rows(
         runs = stored_runs(connection)
         in_order = [runs[run_id] for run_id in sorted(wanted or runs)]
         yield BundleRows(in_order, kind.scratch, connection)
-
-
-_LAST = "last"
-
-
-def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
-    """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first."""
-    newest = newest_run(runs)
-    if name == _LAST and newest is not None:
-        return newest.run_id
-    known = [run.run_id for run in runs]
-    if name in known:
-        return name
-    newest_ids = f"the newest {'are' if len(known) > 1 else 'is'} {', '.join(known[:3])}"
-    raise UsageError.unknown(
-        name,
-        (_LAST, *known) if known else (),
-        f"{name!r} is not a run in {database}",
-        hint=newest_ids if known else "it holds none yet",
-    )
-
-
-def resolve_group(name: str, runs: Sequence[RunSummary], database: Path) -> list[str]:
-    """The ids of the runs of a group, the oldest first; else the run of that name."""
-    members = sorted(run.run_id for run in runs if run.group_id == name)
-    return members or [resolve_run(name, runs, database)]
 
 
 _IMPORTED_ROWS = records_sql(
