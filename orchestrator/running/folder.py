@@ -26,14 +26,8 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from orchestrator.running.record_files import (
-    CompactedRecords,
-    JobFiles,
-    RoundFiles,
-    aside_of,
-    false_claim,
-    set_aside,
-)
+from orchestrator.running.job_files import JobFiles, false_claim
+from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
 from orchestrator.running.run_file import (
     RUN_FILE,
     RunFile,

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.references import is_verified
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.job_files import false_claim
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
-from orchestrator.running.record_files import false_claim
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.store import Store
 from runner.contract.cell import Cell

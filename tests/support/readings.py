@@ -20,7 +20,7 @@ from orchestrator.commands.predict.stored_predictor import (
     open_predictor,
     predictor_folder,
 )
-from orchestrator.commands.recommend.known_candidates import read_prices
+from orchestrator.commands.recommend.prices import read_prices
 from orchestrator.commands.report.page import report_page
 from orchestrator.exchange.bundles.check import open_bundle
 from orchestrator.exchange.imports.document import Document

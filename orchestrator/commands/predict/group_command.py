@@ -98,7 +98,7 @@ class PredictMatrix(PredictionOptions, Command):
 
     def execute(self) -> None:
         from orchestrator.commands.predict.cells import CellsAsked
-        from orchestrator.commands.predict.cells_table import (
+        from orchestrator.commands.predict.matrix_file import (
             matrix_lines,
             matrix_summary,
             predict_matrix,

@@ -36,7 +36,7 @@ def host_forecast(database: Path) -> "HostForecast | None":
     """The database's predictor for cells on this machine; None where none can be used."""
     if find_forecast(database) is None:
         return None
-    from analysis.recommend.known_results import hardware_of_host
+    from analysis.recommend.this_host import hardware_of_host
     from orchestrator.commands.predict.stored_predictor import open_predictor
     from orchestrator.store.store import Store
 

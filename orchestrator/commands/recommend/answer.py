@@ -14,11 +14,8 @@ from analysis.results.source import ArrowSource, text
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.options.bench_matrix import named_models
 from orchestrator.commands.predict.stored_predictor import ReadyForecaster, ready_forecaster
-from orchestrator.commands.recommend.known_candidates import (
-    CandidateKnowledge,
-    PriceList,
-    read_prices,
-)
+from orchestrator.commands.recommend.known_candidates import CandidateKnowledge
+from orchestrator.commands.recommend.prices import PriceList, read_prices
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.screen.words.reasons import reason_text

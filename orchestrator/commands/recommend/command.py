@@ -230,11 +230,8 @@ class RecommendCommand(
         """Show the cells of a matrix to measure next; beside a matrix in a file, the table too."""
         from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.measure.request import PlanRequest
-        from orchestrator.commands.recommend.next_cells import (
-            next_sheet,
-            propose_next,
-            proposed_matrix_text,
-        )
+        from orchestrator.commands.recommend.next_cells import propose_next
+        from orchestrator.commands.recommend.next_words import next_sheet, proposed_matrix_text
         from orchestrator.running.options import RunOptions
 
         request = PlanRequest(

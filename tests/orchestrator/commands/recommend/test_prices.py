@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.recommend.known_candidates import read_prices
+from orchestrator.commands.recommend.prices import read_prices
 from runner.contract.errors import MatrixError
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.compare.values import selected_values
 from analysis.predict.examples.example_rows import example_rows
-from analysis.recommend.known_results import host_verdicts
+from analysis.recommend.this_host import host_verdicts
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from orchestrator.commands.compatibility.answer import report_compatibility
