@@ -1,4 +1,4 @@
-"""What is known of the machine that would measure: its placements, verdicts and hardware."""
+"""The machine that would measure: its placements, verdicts and hardware, as far as known."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress

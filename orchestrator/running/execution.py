@@ -3,17 +3,16 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
-from orchestrator.planning.plan import JobPlan, schedule
 from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
+from orchestrator.running.due_launches import DueLaunch, due_launches
 from orchestrator.running.execute_job import Availability, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
@@ -43,64 +42,6 @@ from runner.contract.errors import (
 from runner.contract.job import Job, Provenance
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.verdict import RemedyCode
-
-
-@dataclass(frozen=True)
-class DueLaunch:
-    """Cells of one job that a round still has to visit."""
-
-    cells: tuple[Cell, ...]
-    round: int
-
-
-def due_launches(
-    folder: RunFolder,
-    environment: Callable[[Backend], Provenance | None],
-    note: Callable[[str], None],
-) -> Iterator[DueLaunch]:
-    """The launches that the folder shows to be missing, read anew for each of them.
-
-    A cell is due until it has its record: a runner makes it in the round in which the rounds so far
-    suffice, so that cells whose medians are precise leave the later rounds to the others. Rounds
-    that cells have missed come before the one that the schedule has reached.
-    """
-    done: set[str] = set()
-    for planned in schedule(folder.run.plan, folder.run.seed):
-        if planned.id in done:
-            continue
-        if planned.measure.most_rounds > 1:
-            drop_foreign_rounds(planned, folder, environment, note)
-        for round_ in range(_first_missed(planned, folder), planned.round + 1):
-            if cells := folder.due(planned.cells, round_):
-                yield DueLaunch(tuple(cells), round_)
-        if planned.measure.rounds <= planned.round < planned.measure.most_rounds and all(
-            folder.record_of(cell) is not None for cell in planned.cells
-        ):
-            done.add(planned.id)
-
-
-def _first_missed(planned: JobPlan, folder: RunFolder) -> int:
-    round_ = planned.round
-    while round_ > 1 and folder.due(planned.cells, round_ - 1):
-        round_ -= 1
-    return round_
-
-
-def drop_foreign_rounds(
-    planned: JobPlan,
-    folder: RunFolder,
-    environment: Callable[[Backend], Provenance | None],
-    note: Callable[[str], None],
-) -> None:
-    """Drop rounds in another image or of another commit: they are no samples of the same thing."""
-    unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
-    before = folder.job_files.last_provenance(planned.id) if unrecorded else None
-    if before is None:
-        return
-    now = environment(unrecorded[0].backend)
-    if now not in (None, before) and folder.rounds.drop(unrecorded):
-        note(f"{planned.id} starts over: its earlier rounds ran in another environment")
-
 
 _FAILED_FAST = reason("failed_fast")
 _OUTAGES_ENDURED = 3

@@ -11,12 +11,8 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan, RunSource, planned_jobs
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
-from orchestrator.running.execution import (
-    DueLaunch,
-    RunExecution,
-    drop_foreign_rounds,
-    due_launches,
-)
+from orchestrator.running.due_launches import DueLaunch, drop_foreign_rounds, due_launches
+from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer, PassingObserver

@@ -254,9 +254,9 @@ def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
     """The rows of a SELECT, without Arrow, which loads numpy."""
-    found = connection.execute(sql, parameters)
-    names = [column[0] for column in found.description]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    answer = connection.execute(sql, parameters)
+    names = [column[0] for column in answer.description]
+    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 def scalar(connection: DuckDBPyConnection, sql: str, *parameters: object) -> Any:
