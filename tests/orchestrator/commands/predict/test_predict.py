@@ -5,7 +5,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,14 @@ def records() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("trained")
     write_records(folder, records())
     done = call("predict", "train", *WHERE, folder=folder, environment={})
     assert done.returncode == 0, done.stderr
     (folder / "matrix.yaml").write_text(MATRIX, "utf-8")
-    return folder
+    with Store.open_readonly(folder / DATABASE):
+        yield folder
 
 
 @pytest.fixture

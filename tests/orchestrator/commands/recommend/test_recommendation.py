@@ -250,7 +250,9 @@ def test_predicted_joules_are_of_their_machines_scope(tmp_path: Path, machine: s
     assert scopes == {("measured", "package"), ("predicted", "package")}
 
 
-def test_predicted_memory_counts_by_the_upper_end_of_its_interval(database: Path, machine: str) -> None:
+def test_predicted_memory_counts_by_the_upper_end_of_its_interval(
+    database: Path, machine: str
+) -> None:
     choice = only(with_predictions(database, machine, memory_bytes=1_000_000_000))
     assert choice.ranking is not None
     sizes = {
