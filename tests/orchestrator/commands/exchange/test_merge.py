@@ -82,7 +82,8 @@ def test_records_of_another_schema_stay_where_they_are(results: Path, database: 
 
 def test_a_run_ends_with_its_last_cell(results: Path, database: Path) -> None:
     folder = a_run_folder(results)
-    for batch_size, ended in ((1, False), (2, False), (4, True)):
+    give(folder, 1, "ok")
+    for batch_size, ended in ((2, False), (4, True)):
         give(folder, batch_size, "ok")
         merge_run(folder, database)
         with Store.open_readonly(database) as store:
@@ -115,7 +116,8 @@ def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, databas
 
 
 @pytest.mark.parametrize(
-    "relative", [".", "..", *(pytest.param(path, marks=pytest.mark.slow) for path in FURTHER_PATHS)]
+    "relative",
+    [".", "..", *(pytest.param(path, marks=pytest.mark.nightly) for path in FURTHER_PATHS)],
 )
 def test_relative_paths_are_taken(
     results: Path, database: Path, relative: str, monkeypatch: pytest.MonkeyPatch
@@ -157,6 +159,7 @@ def _flip_bit_of_a_name(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", [_cut, _without_row, _flip_bit_of_a_name])
 def test_a_damaged_record_leaves_its_cell_lost(

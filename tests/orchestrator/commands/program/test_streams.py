@@ -70,6 +70,7 @@ def test_a_full_disk_behind_stderr_changes_nothing(
 )
 def test_progress_that_cannot_be_shown_ends_no_run(place: Workplace, redirection: str) -> None:
     place.write_matrix({"*-b2-*": "raise"})
+    place.write_database()
     shell = f'{{ "$@"; echo $? > code; }} {redirection}'
     subprocess.run(
         ["sh", "-c", shell, "sh", *CLI, *place.run_arguments()], cwd=place.folder, check=False
@@ -80,6 +81,7 @@ def test_progress_that_cannot_be_shown_ends_no_run(place: Workplace, redirection
 
 @pytest.mark.slow
 def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
+    place.write_database()
     ours, theirs = pty.openpty()
     command = [*CLI, *place.run_arguments()]
     with subprocess.Popen(
