@@ -96,6 +96,7 @@ def graph_at_hand(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not RUNTIME_FOLDER.is_dir(), reason="`make browser` was not called")
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("words", [(), ("--model", "bert-tiny")])
 def test_the_address_is_printed_and_ctrl_c_ends_it(
     graph_at_hand: Path, words: tuple[str, ...]

@@ -27,13 +27,14 @@ def ended(
     )
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [
         (["query", ROWS, "--format", "table"], ""),
-        (["query", "SELECT 1", "--format", "json"], "1"),
         (["--help"], ""),
+        (["query", "SELECT 1", "--format", "json"], "1"),
         (["--version"], "1"),
     ],
     ids=str,
@@ -49,6 +50,7 @@ def test_a_full_disk_behind_stdout_is_one_clear_error(
     assert done.returncode == 6
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"), [(["query", "SELECT nothing"], 2), (["status", "nobody"], 2)]
