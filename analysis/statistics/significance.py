@@ -110,7 +110,7 @@ def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
     Benjamini & Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical
     Society B 57 (1995), 289-300. `scipy.stats` has it too, and takes half a second to import.
     """
-    values, count = np.array(p_values), len(p_values)
+    values, count = np.array(p_values, dtype=float), len(p_values)
     falling = values.argsort()[::-1]
     values[falling] = np.minimum.accumulate(values[falling] * (count / np.arange(count, 0, -1)))
     return tuple(map(float, values.clip(max=1.0)))

@@ -69,12 +69,9 @@ def test_a_runs_findings_and_its_table_are_shown_again(measured: Workplace) -> N
     assert "a scripted failure" in findings.stdout
 
 
-@pytest.mark.parametrize("command", [["run", "matrix.yaml"]])
-def test_verifying_only_and_not_at_all_exclude_each_other(
-    place: Workplace, command: list[str]
-) -> None:
+def test_verifying_only_and_not_at_all_exclude_each_other(place: Workplace) -> None:
     before = files(place.folder)
-    done = place.do(*command, "--verify-only", "--no-verify")
+    done = place.do("run", "matrix.yaml", "--verify-only", "--no-verify")
     complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
     assert files(place.folder) == before
 
