@@ -1,7 +1,7 @@
 """numpy for statistics and predictions: the extra `analysis` installs it.
 
 A module that imports this needs the extra; one that does not runs without. What scipy has stands
-in `solvers`, since it takes longer to import than a prediction to make.
+in `significance` and `solvers`, since it takes longer to import than a prediction to make.
 """
 
 from typing import TypeAlias

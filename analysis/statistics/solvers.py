@@ -1,4 +1,4 @@
-"""scipy for statistics and the fits of predictors, and damped least squares: the extra `analysis`.
+"""scipy for the fits of predictors, and damped least squares: the extra `analysis`.
 
 Who predicts needs none of it, and imports none: fits import it where they begin.
 """
@@ -8,12 +8,10 @@ from analysis.statistics.arrays import Values, missing_extra, np
 try:
     from scipy import sparse
     from scipy.optimize import nnls
-    from scipy.special import stdtr, stdtrit
-    from scipy.stats import false_discovery_control
 except ImportError as error:
     raise missing_extra() from error
 
-__all__ = ["damped_least_squares", "false_discovery_control", "nnls", "sparse", "stdtr", "stdtrit"]
+__all__ = ["damped_least_squares", "nnls", "sparse"]
 
 _SMALLEST = 1e-16
 """The squared gradient by the first one, below which the solution is reached."""

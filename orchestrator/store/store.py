@@ -253,10 +253,10 @@ class Store:
 
     def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
         """The answer to one question in SQL, on a connection that can only read this file."""
-        from orchestrator.store.query.ask import query
+        from orchestrator.store.query.ask import query_checked
 
         if self.read_only:
-            return query(self.path, sql, **limits)
+            return query_checked(self.path, sql, **limits)
         if any(stream.is_reading for stream in self._streams):
             raise StoreError(
                 f"{self.path}: its records are being read",
@@ -264,7 +264,7 @@ class Store:
             )
         self._let_go()  # except for the lock that keeps other writers away
         try:
-            return query(self.path, sql, **limits)
+            return query_checked(self.path, sql, **limits)
         finally:
             self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
 

@@ -98,6 +98,10 @@ class Workplace:
         (self.folder / "models.yaml").write_text(yaml.safe_dump(entries))
         (self.folder / "matrix.yaml").write_text(yaml.safe_dump(matrix))
 
+    def write_database(self) -> None:
+        """Write a scratch database without rows; a process of its own takes long for one."""
+        Store.open(self.folder / "results/benchmarks.duckdb", scratch=True).close()
+
     def start(self, *arguments: str, program: Sequence[str] = CLI) -> subprocess.Popen[str]:
         """Start a command in this folder, in a process group of its own."""
         return subprocess.Popen(

@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from orchestrator.store.database.connect import (
     WAIT_S,
+    connect,
     interruptible,
     limit_memory,
     require_database,
@@ -65,12 +66,19 @@ def query(
         return answer.table()
 
 
+def query_checked(path: Path, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
+    """The same of a database whose schema was looked at, which takes as long as a question."""
+    connection = connect(path, read_only=True, wait_s=WAIT_S)
+    with _question(connection, limits) as question:
+        return question.ask(sql, limits.get("memory_bytes")).table()
+
+
 @contextmanager
 def asking(
     path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
 ) -> Iterator[Answer]:
     """The same answer, row by row as it is found, so that it need not fit into memory."""
-    with _question(path, wait_s, limits) as question:
+    with _question(_checked(path, wait_s), limits) as question:
         yield question.ask(sql, limits.get("memory_bytes"))
 
 
@@ -79,14 +87,18 @@ def showing(
     path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
 ) -> Iterator[ShownAnswer]:
     """The same answer as a table shows it, whose rows are read as they are asked for."""
-    with _question(path, wait_s, limits) as question:
+    with _question(_checked(path, wait_s), limits) as question:
         yield question.show(sql, limits.get("memory_bytes"))
 
 
-@contextmanager
-def _question(path: Path, wait_s: float, limits: QuestionLimits) -> Iterator[_Question]:
+def _checked(path: Path, wait_s: float) -> DuckDBPyConnection:
     require_database(path)
     connection, _ = open_current(path, read_only=True, wait_s=wait_s)
+    return connection
+
+
+@contextmanager
+def _question(connection: DuckDBPyConnection, limits: QuestionLimits) -> Iterator[_Question]:
     question = _Question(connection, limits.get("timeout_s", TIMEOUT_S))
     try:
         yield question

@@ -127,9 +127,16 @@ def test_long_courses_keep_their_extremes_and_say_that_they_are_thinned(charted:
     assert "Beyond the right end: 50 durations" in distribution.sentence
 
 
+@pytest.fixture(scope="module")
+def charts(charted: Store) -> tuple[Chart, ...]:
+    """All that a report on a run draws."""
+    return charts_of("run", charted, EVERYTHING)
+
+
 @pytest.mark.slow
-def test_every_chart_has_a_name_a_finding_and_the_colours_of_its_backends(charted: Store) -> None:
-    charts = charts_of("run", charted, EVERYTHING)
+def test_every_chart_has_a_name_a_finding_and_the_colours_of_its_backends(
+    charts: tuple[Chart, ...],
+) -> None:
     names = [chart.name for chart in charts]
     assert len(set(names)) == len(names)
     assert {name.partition("-")[0] for name in names} >= {
@@ -159,10 +166,10 @@ def encodes_every_colour_by_backend(chart: Chart) -> bool:
 
 
 @pytest.mark.slow
-def test_descriptions_compile_without_a_warning(charted: Store) -> None:
+def test_descriptions_compile_without_a_warning(charts: tuple[Chart, ...]) -> None:
     import vl_convert
 
-    for chart in charts_of("run", charted, EVERYTHING):
+    for chart in charts:
         svg = vl_convert.vegalite_to_svg(chart.drawn(PAPER), allowed_base_urls=[])
         assert "NaN" not in svg
 

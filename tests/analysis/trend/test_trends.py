@@ -72,21 +72,23 @@ def test_steps_of_a_long_series_are_its_change_points(
     assert any("the extra `analysis` finds them" in note for note in notes)
 
 
-@pytest.mark.parametrize(("batches", "series"), [((32, 32), 1), ((32, 64), 0)])
 def test_latencies_of_another_batch_that_offline_found_are_of_another_series(
-    tmp_path: Path, batches: tuple[int, int], series: int
+    tmp_path: Path,
 ) -> None:
     records = [
         a_record(
             run_id=str(day),
             recorded_at=BEGUN + timedelta(days=day),
             scenario="offline",
+            sequence_length=length,
             batch_size=batch,
             latency_median_s=0.001 * batch,
         )
+        for length, batches in ((128, (32, 32)), (64, (32, 64)))
         for day, batch in enumerate(batches)
     ]
     with Store.open_readonly(write_records(tmp_path, records)) as opened:
-        assert len(trends_of(opened, EVERY, LATENCY).series) == series
-        (samples,) = trends_of(opened, EVERY, METRICS["throughput"]).series
-    assert samples.ratio == pytest.approx(1)
+        (same,) = trends_of(opened, EVERY, LATENCY).series
+        samples = trends_of(opened, EVERY, METRICS["throughput"]).series
+    assert "-s128-" in same.cell_id
+    assert [series.ratio for series in samples] == pytest.approx([1, 1])

@@ -2,14 +2,17 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from orchestrator.store.store import Store
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import doubt
+from tests.support.comparable import write_comparable
 from tests.support.databases import write_records
 from tests.support.launches import launched
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -45,10 +48,18 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 
 
 @pytest.fixture(scope="session")
-def measured(finished: FinishedRun) -> Workplace:
-    """The folder with one finished run."""
+def measured(finished: FinishedRun) -> Iterator[Workplace]:
+    """The folder with one finished run, its database open: opening it again takes no time."""
     assert finished.done.returncode == 1
-    return finished.place
+    with Store.open_readonly(finished.place.folder / "results/benchmarks.duckdb"):
+        yield finished.place
+
+
+@pytest.fixture(scope="session")
+def comparable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a database that is open and that nobody changes."""
+    with Store.open_readonly(write_comparable(tmp_path_factory.mktemp("comparable"))) as store:
+        yield store.path.parent
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +127,9 @@ def records() -> list[Record]:
 
 
 @pytest.fixture(scope="session")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database; nobody changes it."""
-    folder = tmp_path_factory.mktemp("reported")
-    return write_records(folder, records())
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The database, which is open; nobody changes it."""
+    with Store.open_readonly(
+        write_records(tmp_path_factory.mktemp("reported"), records())
+    ) as store:
+        yield store.path

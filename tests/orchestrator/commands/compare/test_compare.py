@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import call
-from tests.support.comparable import FIRST, SECOND, write_comparable
+from tests.support.comparable import FIRST, SECOND
 
 BY_BACKEND = ("compare", "--by", "backend", "--database", "benchmarks.duckdb")
 OF_RUNS = ("compare", FIRST, "last", "--database", "benchmarks.duckdb")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("comparable")
-    write_comparable(place)
-    return place
+@pytest.fixture
+def folder(comparable: Path) -> Path:
+    return comparable
 
 
 @pytest.mark.representatives(2)

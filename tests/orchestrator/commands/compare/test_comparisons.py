@@ -17,16 +17,17 @@ from orchestrator.commands.compare.answer import compare_results, compare_run_pa
 from orchestrator.commands.compare.words import basis_text
 from orchestrator.commands.regress.answer import RegressionRequest, judge_regressions
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.system.files import DATABASE_NAME
 from runner.contract.errors import BenchError, NothingToDo, UsageError
-from tests.support.comparable import FIRST, IMPORT, write_comparable
+from tests.support.comparable import FIRST, IMPORT
 from tests.support.databases import write_records
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.verdicts import BASE, RUN
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_comparable(tmp_path_factory.mktemp("comparable"))
+@pytest.fixture
+def database(comparable: Path) -> Path:
+    return comparable / DATABASE_NAME
 
 
 def compared(database: Path, by: str, **options: Any) -> ComparisonBy:

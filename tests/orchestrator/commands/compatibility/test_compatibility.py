@@ -1,5 +1,6 @@
 """Compatibility of models and families with backends, and its tables on screens and in files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,10 @@ def records() -> list[Record]:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("compatibility")
-    return write_records(folder, records())
+    with Store.open_readonly(write_records(folder, records())) as store:
+        yield store.path
 
 
 def report(database: Path, **filters: Any) -> CompatibilityReport:

@@ -1,5 +1,6 @@
 """The version of a baseline follows from its records, or is refused with the reason."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions
 from orchestrator.screen.words.reasons import error_hint
 from orchestrator.store.health.snapshots import take_snapshot
+from orchestrator.store.store import Store
 from runner.contract.errors import BenchError, ImageError, NothingToDo, UsageError
 from runner.contract.job import Provenance
 from tests.support.jobs import fake_cell
@@ -34,7 +36,7 @@ def in_image(digest: str) -> Provenance:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Two runs in two images, one in both, and one by processes; a snapshot before the last."""
     results = tmp_path_factory.mktemp("site") / "results"
     process = Provenance(launcher="process", orchestrator_version="0")
@@ -52,7 +54,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         merge_run(folder, results / "benchmarks.duckdb")
         if run_id == "run-2":
             take_snapshot(results / "benchmarks.duckdb", results / "snapshots", "before", None)
-    return results
+    with Store.open_readonly(results / "benchmarks.duckdb"):
+        yield results
 
 
 def found(site: Path, word: str, *cells: int) -> Any:

@@ -34,15 +34,6 @@ def test_a_worse_grade_than_the_required_one_is_told_behind_the_results(place: W
     assert f"`orchestrator status {place.run_folder.name} --why" in done.stderr
 
 
-@pytest.mark.slow
-def test_a_quiet_run_as_json_is_json_alone(place: Workplace) -> None:
-    done = place.do("--quiet", *place.run_arguments("--json"))
-    assert (done.returncode, done.stderr) == (0, "")
-    data = json.loads(done.stdout)
-    assert data["run_id"] == place.run_folder.name
-    assert [row["status"] for row in data["results"]] == ["ok"] * 3
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -78,12 +69,9 @@ def test_a_runs_findings_and_its_table_are_shown_again(measured: Workplace) -> N
     assert "a scripted failure" in findings.stdout
 
 
-@pytest.mark.parametrize("command", [["run", "matrix.yaml"]])
-def test_verifying_only_and_not_at_all_exclude_each_other(
-    place: Workplace, command: list[str]
-) -> None:
+def test_verifying_only_and_not_at_all_exclude_each_other(place: Workplace) -> None:
     before = files(place.folder)
-    done = place.do(*command, "--verify-only", "--no-verify")
+    done = place.do("run", "matrix.yaml", "--verify-only", "--no-verify")
     complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
     assert files(place.folder) == before
 
@@ -115,6 +103,7 @@ def test_select_set_and_limit_shape_the_run(place: Workplace) -> None:
 @pytest.mark.slow
 def test_sigterm_is_an_interruption(place: Workplace) -> None:
     place.write_matrix({"*": "hang"})
+    place.write_database()
     process = place.start(*place.run_arguments())
     wait_until(lambda: any(place.folder.glob("results/*/jobs/*.json")), "the first job")
     process.send_signal(signal.SIGTERM)

@@ -18,7 +18,7 @@ from runner.contract.artifact_keys import GRAPHS
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo
-from runner.contract.models import ModelSpec, catalogue
+from runner.contract.models import catalogue
 from runner.contract.web import RUNTIME_FOLDER
 from tests.conftest import ROOT
 from tests.support.command_line import complains
@@ -33,21 +33,18 @@ def a_cell(backend: Backend, batch_size: int = 1, **changes: object) -> Cell:
     return onnx_cell(batch_size, **{"backend": backend, "runtime": "onnxruntime_web"} | changes)
 
 
-def gathered(
-    results: Path, *cells: Cell, model: ModelSpec = MODEL, in_images: bool = False
-) -> PageGraphs:
+def gathered(results: Path, *cells: Cell) -> PageGraphs:
     """What the page offers of the cells, after the graph of the first one was exported."""
     graphs = results / GRAPHS_FOLDER
     save_graph(graphs, {"forward": layer()})
-    versions = versions_of(GRAPHS, in_images=in_images)
-    (graphs / KEY).rename(graphs / graph_name(model, cells[0], 0, versions))
-    return gather_graphs(cells, {KEY: model}, graphs, 0)
+    versions = versions_of(GRAPHS, in_images=False)
+    (graphs / KEY).rename(graphs / graph_name(MODEL, cells[0], 0, versions))
+    return gather_graphs(cells, {KEY: MODEL}, graphs, 0)
 
 
-@pytest.mark.parametrize("in_images", [False])
-def test_one_graph_has_all_backends_that_take_it(tmp_path: Path, in_images: bool) -> None:
+def test_one_graph_has_all_backends_that_take_it(tmp_path: Path) -> None:
     cells = (a_cell("wasm"), a_cell("webgpu"), a_cell("webnn"), a_cell("wasm", 4))
-    one, four = gathered(tmp_path, *cells, in_images=in_images).graphs
+    one, four = gathered(tmp_path, *cells).graphs
     assert (one.backends, four.backends) == (("wasm", "webgpu", "webnn"), ("wasm",))
     assert one.folder == four.folder
     assert [(tensor.type, tensor.dims) for tensor in one.inputs] == [("float32", (1, WIDTH))]
@@ -96,6 +93,7 @@ def graph_at_hand(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not RUNTIME_FOLDER.is_dir(), reason="`make browser` was not called")
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("words", [(), ("--model", "bert-tiny")])
 def test_the_address_is_printed_and_ctrl_c_ends_it(
     graph_at_hand: Path, words: tuple[str, ...]

@@ -116,14 +116,16 @@ def test_an_unknown_result_is_told_with_the_nearest(measured: Workplace) -> None
 
 
 @pytest.mark.slow
-def test_results_and_replays_go_where_they_are_sent(place: Workplace) -> None:
-    done = place.run("--results", "elsewhere", "--database", "my.duckdb")
-    assert (done.returncode, (place.folder / "my.duckdb").exists()) == (0, True)
-    assert len(list(place.folder.glob("elsewhere/*/run.json"))) == 1
-    done = place.do(
-        *("--quiet", "replay", f"last/{CELL}", "--json"),
-        *("--results", "elsewhere", "--database", "my.duckdb"),
-    )
+def test_results_and_replays_go_where_they_are_sent_and_json_comes_alone(place: Workplace) -> None:
+    where = ("--json", "--results", "elsewhere", "--database", "my.duckdb")
+    done = place.do("--quiet", *place.run_arguments(*where))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (place.folder / "my.duckdb").exists()
+    (run_file,) = place.folder.glob("elsewhere/*/run.json")
+    data = json.loads(done.stdout)
+    assert data["run_id"] == run_file.parent.name
+    assert [row["status"] for row in data["results"]] == ["ok"] * 3
+    done = place.do("--quiet", "replay", f"last/{CELL}", *where)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["now"]["status"] == "ok"
     assert len(list(place.folder.glob("elsewhere/*/run.json"))) == 2

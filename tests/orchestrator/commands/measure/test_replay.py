@@ -170,26 +170,31 @@ def test_what_cannot_be_repeated_is_told(measured: Site, database: Path) -> None
         ({"launcher": "ray"}, "launched by 'ray'", "it knows docker, process"),
     )
     folder = measured("run-1", *(outcome for outcome, _, _ in cases))
-    for cell, (_, words, hint) in zip(folder.cells, cases, strict=True):
-        with pytest.raises(UsageError, match=words) as caught:
-            find_original(f"run-1/{cell.id}", database)
-        assert hint in {None, caught.value.hint}
+    with Store.open_readonly(database):
+        for cell, (_, words, hint) in zip(folder.cells, cases, strict=True):
+            with pytest.raises(UsageError, match=words) as caught:
+                find_original(f"run-1/{cell.id}", database)
+            assert hint in {None, caught.value.hint}
 
 
 def test_a_job_that_is_not_the_results_own_is_refused(measured: Site, database: Path) -> None:
-    folder = measured()
-    first, second = folder.cells[:2]
-    own = json.loads(folder.run.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
-    for forged in (
-        {"cells": [second.model_dump(mode="json")]},
-        {"run_id": "run-9"},
-        {"purpose": "prepare"},
-        {"cells": [first.model_dump(mode="json") | {"model": "../../x"}]},
-    ):
-        with duckdb.connect(database) as connection:
-            connection.execute("UPDATE replay_jobs SET job = ?", [json.dumps(own | forged)])
-        with pytest.raises(UsageError):
-            find_original(f"run-1/{first.id}", database)
+    forgeries: tuple[Callable[[Any], dict[str, object]], ...] = (
+        lambda _: {"cells": [fake_cell(99).model_dump(mode="json")]},
+        lambda _: {"run_id": "run-9"},
+        lambda _: {"purpose": "prepare"},
+        lambda cell: {"cells": [cell | {"model": "../../x"}]},
+    )
+    folder = measured("run-1", *({} for _ in forgeries))
+    with duckdb.connect(database) as connection:
+        for cell, forge in zip(folder.cells, forgeries, strict=True):
+            own = folder.run.job([cell], IN_AN_IMAGE).model_dump(mode="json", exclude={"model"})
+            job = json.dumps(own | forge(cell.model_dump(mode="json")))
+            change = "UPDATE replay_jobs SET job = ? WHERE result_id = ?"
+            connection.execute(change, [job, f"run-1/{cell.id}"])
+    with Store.open_readonly(database):
+        for cell in folder.cells:
+            with pytest.raises(UsageError):
+                find_original(f"run-1/{cell.id}", database)
 
 
 def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: Path) -> None:

@@ -20,14 +20,11 @@ from orchestrator.commands.predict.cells import (
 )
 from orchestrator.commands.predict.questions import forecast_cells
 from orchestrator.launchers.base import Exit
-from orchestrator.launchers.registry import make_launcher
-from orchestrator.matrix import Source, resolve
-from orchestrator.running.observer import QuietObserver
 from orchestrator.running.run_file import PREPARATIONS_FOLDER
 from runner.contract.errors import EngineUnavailable, ImageError
 from runner.contract.job import Job
-from runner.contract.models import ModelSpec, find, iteration_work
-from runner.contract.models.counted import COUNTS_FILE, FORWARD_COUNTS
+from runner.contract.models import ModelSpec, find
+from runner.contract.models.counted import COUNTS_FILE
 from runner.contract.models.work import catalogued_polynomials
 from runner.contract.reasons import reason
 from tests.support.command_line import call
@@ -40,7 +37,6 @@ from tests.support.fakes import (
     measures_all,
 )
 from tests.support.jobs import fake_cell, fake_model
-from tests.support.weights import a_weights_folder
 
 OURS = fake_model()
 
@@ -158,27 +154,6 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
     (kept,) = (tmp_path / "counts").iterdir()
     kept.write_text("{")
     assert known_counts(OURS, tmp_path).polynomials is None
-
-
-@pytest.mark.slow
-def test_a_folder_is_counted_by_a_process_that_reads_no_weights(tmp_path: Path) -> None:
-    """Its weights are none of this architecture. The counts are those of a layer of width 16."""
-    a_weights_folder(tmp_path / "ours")
-    matrix = resolve(Source("matrix", {"version": 1, "axes": {"model": "./ours"}}, tmp_path))
-    models = {"a": matrix.models["ours"]}
-    results, launcher = tmp_path / "results", make_launcher("process", print)
-    (counts,) = count_models(models, results, launcher, QuietObserver()).values()
-    assert counts.reason is None
-    polynomials = counts.polynomials or {}
-    assert polynomials.keys() == FORWARD_COUNTS
-    assert polynomials["macs"] == {
-        "batch_size": 16 * 16,
-        "batch_size*sequence_length": 4 * 16 * 16 + 2 * 16 * 32,
-        "batch_size*sequence_length*sequence_length": 2 * 16,
-    }
-    cell = fake_cell(2, model="ours", backend="cpu", runtime="torch")
-    assert iteration_work(models["a"], cell, polynomials) is not None
-    assert known_counts(models["a"], results) == counts
 
 
 REASON = "shapes follow from values"

@@ -5,7 +5,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.predict.manifest import text_digest
+from orchestrator.commands.predict.cells import known_counts
+from orchestrator.matrix import Source, resolve
 from orchestrator.store.health.decisions import bind_predictor
 from orchestrator.store.store import Store
-from runner.contract.models import find
+from runner.contract.models import find, iteration_work
+from runner.contract.models.counted import FORWARD_COUNTS
 from runner.contract.record.files import save_record
 from tests.support.command_line import call, complains
 from tests.support.databases import everything, write_records
+from tests.support.jobs import fake_cell
 from tests.support.records import a_record
+from tests.support.weights import BERT, a_weights_folder, write_safetensors
 
 MODEL, OTHER = "bert-tiny", "bert-micro"
 DATABASE = "benchmarks.duckdb"
@@ -58,13 +63,14 @@ def records() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("trained")
     write_records(folder, records())
     done = call("predict", "train", *WHERE, folder=folder, environment={})
     assert done.returncode == 0, done.stderr
     (folder / "matrix.yaml").write_text(MATRIX, "utf-8")
-    return folder
+    with Store.open_readonly(folder / DATABASE):
+        yield folder
 
 
 @pytest.fixture
@@ -161,17 +167,21 @@ def test_all_targets_have_a_table_each(trained: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["svg", "html"])
-def test_charts_show_band_and_factors(trained: Path, tmp_path: Path, suffix: str) -> None:
-    for words in (
-        ("--model", MODEL, "--batch-size", "1,2,3,8", "--precision", "fp32,bf16"),
-        ("explain", CELL),
-        ("show",),
-    ):
-        chart = tmp_path / f"{len(words)}.{suffix}"
-        done = predict(trained, *words, "--chart", str(chart))
-        assert done.returncode == 0, done.stderr
-        assert chart.stat().st_size > 1000
+@pytest.mark.parametrize(
+    ("words", "suffix"),
+    [
+        (("--model", MODEL, "--batch-size", "1,2,3,8", "--precision", "fp32,bf16"), "svg"),
+        (("explain", CELL), "html"),
+        (("show",), "svg"),
+    ],
+)
+def test_charts_show_band_and_factors(
+    trained: Path, tmp_path: Path, words: tuple[str, ...], suffix: str
+) -> None:
+    chart = tmp_path / f"chart.{suffix}"
+    done = predict(trained, *words, "--chart", str(chart))
+    assert done.returncode == 0, done.stderr
+    assert chart.stat().st_size > 1000
 
 
 def test_an_explanation_is_a_product(trained: Path) -> None:
@@ -313,20 +323,24 @@ def test_what_is_in_the_way_of_a_predictor_stays(copied: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_that_nobody_counted_is_counted_first(copied: Path) -> None:
-    config = {
-        "architectures": ["BertModel"],
-        "model_type": "bert",
-        "hidden_size": 96,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "intermediate_size": 384,
-        "vocab_size": 1000,
-    }
-    (copied / "my-bert").mkdir()
-    (copied / "my-bert" / "config.json").write_text(json.dumps(config))
+    """No weights are read: its own are none of this architecture."""
+    size = {"hidden_size": 96, "num_hidden_layers": 3, "intermediate_size": 384}
+    folder = a_weights_folder(copied / "my-bert", BERT | size)
+    write_safetensors(folder / "model.safetensors", {"strange": ("BF16", (400, 400))})
     done = predict(copied, "--model", "./my-bert", "--batch-size", "1,2")
     assert done.returncode == 0, done.stderr
     assert "counting the work of my-bert" in done.stderr
     assert "--model ./my-bert" in done.stdout
     again = predict(copied, "--model", "./my-bert", "--batch-size", "1,2")
     assert (again.stdout, again.stderr) == (done.stdout, "")
+    matrix = resolve(Source("matrix", {"version": 1, "axes": {"model": "./my-bert"}}, copied))
+    model = matrix.models["my-bert"]
+    polynomials = known_counts(model, copied / "results").polynomials or {}
+    assert polynomials.keys() == FORWARD_COUNTS
+    assert polynomials["macs"] == {
+        "batch_size": 96 * 96,
+        "batch_size*sequence_length": 3 * (4 * 96 * 96 + 2 * 96 * 384),
+        "batch_size*sequence_length*sequence_length": 3 * 2 * 96,
+    }
+    cell = fake_cell(2, model="my-bert", backend="cpu", runtime="torch")
+    assert iteration_work(model, cell, polynomials) is not None

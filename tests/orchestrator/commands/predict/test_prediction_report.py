@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def ask(folder: Path, *words: str, width: int | None = None) -> Any:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("trained")
     batches = (1, 2, 3, 4, 6, 8, 12, 16)
     write_records(
@@ -64,7 +64,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     done = ask(folder, "predict", "train")
     assert done.returncode == 0, done.stderr
-    return folder
+    with Store.open_readonly(folder / DATABASE):
+        yield folder
 
 
 @pytest.fixture(scope="module")

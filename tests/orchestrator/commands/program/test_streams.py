@@ -27,13 +27,14 @@ def ended(
     )
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [
         (["query", ROWS, "--format", "table"], ""),
-        (["query", "SELECT 1", "--format", "json"], "1"),
         (["--help"], ""),
+        (["query", "SELECT 1", "--format", "json"], "1"),
         (["--version"], "1"),
     ],
     ids=str,
@@ -49,6 +50,7 @@ def test_a_full_disk_behind_stdout_is_one_clear_error(
     assert done.returncode == 6
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"), [(["query", "SELECT nothing"], 2), (["status", "nobody"], 2)]
@@ -70,6 +72,7 @@ def test_a_full_disk_behind_stderr_changes_nothing(
 )
 def test_progress_that_cannot_be_shown_ends_no_run(place: Workplace, redirection: str) -> None:
     place.write_matrix({"*-b2-*": "raise"})
+    place.write_database()
     shell = f'{{ "$@"; echo $? > code; }} {redirection}'
     subprocess.run(
         ["sh", "-c", shell, "sh", *CLI, *place.run_arguments()], cwd=place.folder, check=False
@@ -80,6 +83,7 @@ def test_progress_that_cannot_be_shown_ends_no_run(place: Workplace, redirection
 
 @pytest.mark.slow
 def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
+    place.write_database()
     ours, theirs = pty.openpty()
     command = [*CLI, *place.run_arguments()]
     with subprocess.Popen(

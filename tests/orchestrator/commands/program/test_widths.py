@@ -1,9 +1,11 @@
 """Every command's output on a narrow terminal: no line too wide, no word broken."""
 
 import shlex
+from collections.abc import Iterator
 
 import pytest
 
+from orchestrator.store.store import Store
 from tests.support.terminal import require_fit, shown
 from tests.support.workplace import Workplace
 
@@ -12,8 +14,8 @@ FAULTS = {"*-b2-*": "raise"}
 
 
 @pytest.fixture(scope="module")
-def long_names(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    """A folder with one finished run, some of whose ids are wider than 80 columns."""
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+    """A folder with one finished run, some of whose ids are wider than 80 columns; it is open."""
     place = Workplace(tmp_path_factory.mktemp("long_names"), "process")
     place.write_matrix(FAULTS, models=2, batch_sizes=(1, 2))
     models = place.folder / "models.yaml"
@@ -23,7 +25,8 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     assert done.returncode == 1, done.stderr
     (place.folder / "run.txt").write_text(done.stdout)
     (place.folder / "progress.txt").write_text(done.stderr)
-    return place
+    with Store.open_readonly(place.folder / "results/benchmarks.duckdb"):
+        yield place
 
 
 COMMANDS = (

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from orchestrator.commands.recommend import next_cells
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand
+from orchestrator.store.store import Store
 from runner.contract.models import find
 from tests.support.command_line import call
 from tests.support.databases import write_records
@@ -33,7 +35,7 @@ NEXT = ("recommend", "--next", "matrix.yaml", "--database", "benchmarks.duckdb")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A matrix of which two cells were measured, and one failed."""
     place = tmp_path_factory.mktemp("next")
     (place / "matrix.yaml").write_text(MATRIX)
@@ -49,8 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             device_name="Other",
         ),
     ]
-    write_records(place, records)
-    return place
+    with Store.open_readonly(write_records(place, records)):
+        yield place
 
 
 @pytest.fixture(autouse=True)

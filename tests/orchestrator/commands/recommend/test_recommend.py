@@ -12,18 +12,15 @@ import pytest
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.expand import expand
 from tests.support.command_line import call, complains
-from tests.support.comparable import write_comparable
 
 ASKED = ("recommend", "--model", "bert-tiny", "--database", "benchmarks.duckdb")
 OVER_ALL = ("recommend", "--family", "embedding", "--database", "benchmarks.duckdb")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("recommend")
-    write_comparable(path)
-    (path / "prices.yaml").write_text("currency: EUR\nbackends: {cpu: {per_hour: 0.1}}\n")
-    return path
+def folder(comparable: Path) -> Path:
+    (comparable / "prices.yaml").write_text("currency: EUR\nbackends: {cpu: {per_hour: 0.1}}\n")
+    return comparable
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Recommendations from a small database: what is ranked, what is left out, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ from orchestrator.commands.recommend.answer import (
     RecommendationRequest,
     recommend_cells,
 )
+from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
 from tests.support.databases import write_records
@@ -47,9 +48,11 @@ RECORDS = [
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two paths that work, and verdicts against others."""
-    return write_records(tmp_path_factory.mktemp("recommending"), RECORDS)
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two paths that work, and verdicts against others; open, which spares each question that."""
+    path = write_records(tmp_path_factory.mktemp("recommending"), RECORDS)
+    with Store.open_readonly(path):
+        yield path
 
 
 def asked(database: Path, *, model: str = "bert-tiny", **changes: Any) -> Recommendation:
@@ -75,8 +78,19 @@ def reasons(choice: Choice) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def plain(database: Path) -> Choice:
-    return only(asked(database))
+def answer(database: Path) -> Recommendation:
+    return asked(database)
+
+
+@pytest.fixture(scope="module")
+def plain(answer: Recommendation) -> Choice:
+    return only(answer)
+
+
+@pytest.fixture(scope="module")
+def machine(answer: Recommendation) -> str:
+    """The key of the machine that all results are of."""
+    return answer.machines[0].key
 
 
 def test_what_was_measured_is_ranked_without_a_predictor(plain: Choice) -> None:
@@ -204,9 +218,9 @@ class EveryBatchTakesAsLong:
         return Prediction(value, 0.9 * value, 1.1 * value, "shape", outside)
 
 
-def with_predictions(database: Path, *, groups: int = 99, **changes: Any) -> Recommendation:
-    machine = asked(database).machines[0].key
-
+def with_predictions(
+    database: Path, machine: str, *, groups: int = 99, **changes: Any
+) -> Recommendation:
     def load(*_: object) -> ReadyForecaster:
         return ReadyForecaster(EveryBatchTakesAsLong(machine, groups))  # type: ignore[arg-type]
 
@@ -215,8 +229,8 @@ def with_predictions(database: Path, *, groups: int = 99, **changes: Any) -> Rec
     return recommend_cells(request, load)
 
 
-def test_what_nobody_measured_is_predicted(database: Path) -> None:
-    answer = with_predictions(database)
+def test_what_nobody_measured_is_predicted(database: Path, machine: str) -> None:
+    answer = with_predictions(database, machine)
     choice = only(answer)
     assert choice.ranking is not None
     first = choice.ranking.first
@@ -227,17 +241,19 @@ def test_what_nobody_measured_is_predicted(database: Path) -> None:
     assert batches == {64, 128, 256}
 
 
-def test_predicted_joules_are_of_their_machines_scope(tmp_path: Path) -> None:
+def test_predicted_joules_are_of_their_machines_scope(tmp_path: Path, machine: str) -> None:
     drew = {"energy_per_sample_joules": 4.0, "energy_scope": "package"}
     database = write_records(tmp_path, [a_record(**GRAPH, **drew)])
-    choice = only(with_predictions(database, objective="energy"))
+    choice = only(with_predictions(database, machine, objective="energy"))
     assert choice.ranking is not None
     scopes = {(row.figure.basis, row.figure.scope) for row in choice.ranking.rows}
     assert scopes == {("measured", "package"), ("predicted", "package")}
 
 
-def test_predicted_memory_counts_by_the_upper_end_of_its_interval(database: Path) -> None:
-    choice = only(with_predictions(database, memory_bytes=1_000_000_000))
+def test_predicted_memory_counts_by_the_upper_end_of_its_interval(
+    database: Path, machine: str
+) -> None:
+    choice = only(with_predictions(database, machine, memory_bytes=1_000_000_000))
     assert choice.ranking is not None
     sizes = {
         row.candidate.cell.precision: row.candidate.cell.batch_size for row in choice.ranking.rows
@@ -247,13 +263,13 @@ def test_predicted_memory_counts_by_the_upper_end_of_its_interval(database: Path
     assert over == "does_not_fit: may take up to 1.1 GB, 10 % over 1 GB"
 
 
-def test_memory_is_not_promised_by_the_errors_of_few_models(database: Path) -> None:
-    choice = only(with_predictions(database, groups=7, memory_bytes=1_000_000_000))
+def test_memory_is_not_promised_by_the_errors_of_few_models(database: Path, machine: str) -> None:
+    choice = only(with_predictions(database, machine, groups=7, memory_bytes=1_000_000_000))
     unknown = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b1-s128-inference"]
     assert unknown == "fit_unknown: its errors are known from 7 models alone, not 10"
 
 
-def test_a_predicted_level_needs_cells_like_it(database: Path) -> None:
-    choice = only(with_predictions(database, level=parse_service_level("p99<1s")))
+def test_a_predicted_level_needs_cells_like_it(database: Path, machine: str) -> None:
+    choice = only(with_predictions(database, machine, level=parse_service_level("p99<1s")))
     unknown = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b2-s128-inference"]
     assert unknown.startswith("slo_unknown: the spread of durations takes at least 3 measured")

@@ -1,9 +1,9 @@
 """Results of software in a device's place: shown if asked for, and no answer rests on them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from analysis.compare.values import selected_values
@@ -52,44 +52,40 @@ RECORDS = [
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_records(tmp_path_factory.mktemp("software"), RECORDS)
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open_readonly(write_records(tmp_path_factory.mktemp("software"), RECORDS)) as store:
+        yield store
 
 
 @pytest.mark.parametrize("view", DEFAULT_VIEWS)
-def test_no_default_view_has_it(database: Path, view: str) -> None:
-    with duckdb.connect(database, read_only=True) as connection:
-        question = f"SELECT hardware FROM {view} WHERE backend = 'webgpu'"
-        names = {name for (name,) in connection.execute(question).fetchall()}
-    assert names <= {"H200"}
+def test_no_default_view_has_it(store: Store, view: str) -> None:
+    names = store.arrow(f"SELECT hardware FROM {view} WHERE backend = 'webgpu'")["hardware"]
+    assert {*names.to_pylist()} <= {"H200"}
 
 
-def test_views_of_everything_have_it_marked(database: Path) -> None:
-    with duckdb.connect(database, read_only=True) as connection:
-        question = """
-            SELECT count(*), bool_and(hardware LIKE 'SwiftShader (software) on %')
-            FROM benchmark_performance_all WHERE software_device
-        """
-        assert connection.execute(question).fetchall() == [(4, True)]
+def test_views_of_everything_have_it_marked(store: Store) -> None:
+    (row,) = store.arrow("""
+        SELECT count(*) AS count, bool_and(hardware LIKE 'SwiftShader (software) on %') AS marked
+        FROM benchmark_performance_all WHERE software_device
+    """).to_pylist()
+    assert row == {"count": 4, "marked": True}
 
 
-def test_a_comparison_takes_it_only_if_asked_and_says_what_it_is(database: Path) -> None:
-    with Store.open_readonly(database) as store:
-        usual = selected_values(store, Selection(), METRICS["latency"])
-        asked = selected_values(store, Selection(unquotable=True), METRICS["latency"])
+def test_a_comparison_takes_it_only_if_asked_and_says_what_it_is(store: Store) -> None:
+    usual = selected_values(store, Selection(), METRICS["latency"])
+    asked = selected_values(store, Selection(unquotable=True), METRICS["latency"])
     assert {one.facts["hardware"] for one in usual.values} == {"Example CPU", "H200"}
     assert usual.unquotable == 3
     assert {one.marks for one in asked.values} == {(), ("software in the device's place",)}
 
 
-def test_nothing_is_recommended_or_learned_from_it(database: Path) -> None:
+def test_nothing_is_recommended_or_learned_from_it(store: Store) -> None:
     request = CandidateRequest({"model": ("bert-tiny",), "batch_size": (1,)})
-    (choice,) = recommend_cells(RecommendationRequest(database, request)).choices
+    (choice,) = recommend_cells(RecommendationRequest(store.path, request)).choices
     assert choice.ranking is not None
     assert {row.candidate.cell.backend for row in choice.ranking.rows} == {"cpu"}
-    with Store.open_readonly(database) as store:
-        rows = example_rows(store, imported=False).rows
-        verdicts = host_verdicts(store, EXAMPLE_HOST)
+    rows = example_rows(store, imported=False).rows
+    verdicts = host_verdicts(store, EXAMPLE_HOST)
     assert not any(row["hardware"].startswith("SwiftShader") for row in rows)
     assert {cell.split("-")[0] for cell in verdicts.measured} == {"cpu", "webgpu"}
     assert "webgpu-bert-tiny-fp32-b1-s128-inference" not in verdicts.measured

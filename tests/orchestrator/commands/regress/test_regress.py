@@ -47,7 +47,6 @@ def test_every_format_goes_to_a_file(folder: Path) -> None:
     assert (folder / "a.md").read_text().startswith("**Regression**: 1 of 2 cells became slower")
     assert ElementTree.parse(folder / "a.xml").getroot().get("failures") == "1"
     document = json.loads((folder / "a.json").read_text())
-    assert document == json.loads(call(*JUDGED, "--json", folder=folder, environment={}).stdout)
     assert document["counts"]["regression"] == 1
 
 

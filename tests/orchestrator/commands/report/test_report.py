@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import cache
 from html.parser import HTMLParser
@@ -26,7 +26,6 @@ from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 from tests.orchestrator.commands.conftest import EARLIER, HOSTILE, MANY
 from tests.support.command_line import call
-from tests.support.comparable import write_comparable
 from tests.support.records import RECORDED_AT, a_record
 
 slow = pytest.mark.slow
@@ -213,7 +212,7 @@ def measured(hour: int, factor: int = 1, **changes: object) -> Record:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Three runs of a cell: twice the same, then three times slower; then with new libraries."""
     records = [
         measured(10),
@@ -228,7 +227,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(results / "benchmarks.duckdb") as store:
         run = Run(run_id=RUN.format(10), started_at=RECORDED_AT, command=COMMAND)
         store.merge([results], run, words=record_words)
-    return results / "benchmarks.duckdb"
+    with Store.open_readonly(results / "benchmarks.duckdb") as store:
+        yield store.path
 
 
 @pytest.mark.parametrize(
@@ -257,18 +257,12 @@ def test_the_newest_run_is_last_and_others_must_be_there(database: Path) -> None
         report_run("never", database)
 
 
-@pytest.fixture
-def selected(tmp_path: Path) -> SelectionRequest:
-    write_comparable(tmp_path)
-    return SelectionRequest(tmp_path / "benchmarks.duckdb")
-
-
 @pytest.mark.slow
 def test_the_first_page_leads_to_every_other(
-    selected: SelectionRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    comparable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "site"
-    write_site(folder, report_everything(selected))
+    write_site(folder, report_everything(SelectionRequest(comparable / "benchmarks.duckdb")))
     pages = {path.name for path in folder.iterdir()}
     index = (folder / "index.html").read_text("utf-8")
     assert {*findall(r'href="([a-z]+\.html)"', index)} == pages - {"index.html"}

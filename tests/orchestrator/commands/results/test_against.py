@@ -1,5 +1,6 @@
 """Runs that were compared: pairs are found by their records, and exit codes are combined."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
@@ -39,7 +40,7 @@ def medians(slower: float) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A baseline, and a run 4 % slower whose launches took turns with it; a day later another."""
     folder = tmp_path_factory.mktemp("pairs")
     for day, (run_id, slower, beside, model) in enumerate(
@@ -74,7 +75,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(folder / "benchmarks.duckdb") as store:
         merged = store.merge([folder], words=record_words)
         assert merged.inserted == 5, merged.faults
-    return folder / "benchmarks.duckdb"
+    with Store.open_readonly(folder / "benchmarks.duckdb") as store:
+        yield store.path
 
 
 def judged(database: Path, run: str) -> RegressionAnswer:

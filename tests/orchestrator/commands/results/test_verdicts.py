@@ -105,15 +105,20 @@ def peak(low: float, high: float, seconds: float) -> dict[str, Any]:
     return {**PEAK, **bracket, "latency_median_s": seconds}
 
 
-def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: str) -> list[Any]:
-    """The verdicts on one cell that two runs measured, beside one whose queries take as long."""
+def of_two_runs(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> Path:
+    """A database of one cell that two runs measured, beside one whose queries take as long."""
     records = [
         a_record(run_id=run, recorded_at=RECORDED_AT + timedelta(days=day), **CALIBRATED, **facts)
         for day, (run, searched) in enumerate(((BASE, then), (RUN, now)))
         for facts in (QUERY, searched)
     ]
-    selected = SelectionRequest(write_records(folder, records))
-    answer = judge_regressions(RegressionRequest(selected, BASE, RUN, metrics=metrics))
+    return write_records(folder, records)
+
+
+def judged(database: Path, *metrics: str) -> list[Any]:
+    """The metric, the verdict and its reason."""
+    request = RegressionRequest(SelectionRequest(database), BASE, RUN, metrics=metrics)
+    answer = judge_regressions(request)
     plain, searched = sorted(
         answer.judgements.judgements, key=lambda one: one.facts["scenario"] != "single_stream"
     )
@@ -121,50 +126,38 @@ def judged(folder: Path, then: dict[str, Any], now: dict[str, Any], *metrics: st
     return [searched.metric.name, searched.verdict, searched.reason]
 
 
-@pytest.mark.representatives(1)
+def test_what_offline_found_is_judged_by_what_does_not_depend_on_it(tmp_path: Path) -> None:
+    with Store.open_readonly(of_two_runs(tmp_path, found(32, 0.01), found(64, 0.02))) as store:
+        assert judged(store.path)[:2] == ["throughput", "no change"]
+        metric, verdict, reason = judged(store.path, "latency")
+        assert (metric, verdict) == ("latency", "not comparable")
+        assert reason.endswith("found: batch 32, now batch 64")
+        selected = SelectionRequest(store.path, filters={"scenario": ("offline",)})
+        with pytest.raises(NothingToDo, match="1 of another batch or rate"):
+            compare_run_pair(selected, BASE, RUN)
+        assert len(compare_run_pair(selected, BASE, RUN, metric="throughput").cells) == 1
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("then", "now", "metric", "verdict"),
+    ("then", "now", "metrics", "verdict"),
     [
-        (found(32, 0.01), found(64, 0.02), "throughput", "no change"),
-        (found(32, 0.01), found(64, 0.04), "throughput", "regression"),
-        (peak(100, 104, 0.01), peak(101, 106, 0.03), "peak_qps", "inconclusive"),
+        (found(32, 0.01), found(64, 0.04), (), ["throughput", "regression"]),
+        (peak(100, 104, 0.01), peak(101, 106, 0.03), (), ["peak_qps", "inconclusive"]),
+        (found(32, 0.01), found(32, 0.01), ("latency",), ["latency", "no change"]),
+        (peak(100, 104, 0.01), peak(50, 53, 0.01), ("latency",), ["latency", "not comparable"]),
     ],
 )
 def test_what_a_search_found_is_judged_by_its_own_metric(
-    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], metric: str, verdict: str
+    tmp_path: Path,
+    then: dict[str, Any],
+    now: dict[str, Any],
+    metrics: tuple[str, ...],
+    verdict: list[str],
 ) -> None:
-    assert judged(tmp_path, then, now)[:2] == [metric, verdict]
-
-
-@pytest.mark.representatives(1)
-@pytest.mark.parametrize(
-    ("then", "now", "verdict", "reason"),
-    [
-        (found(32, 0.01), found(32, 0.01), "no change", ""),
-        (found(32, 0.01), found(64, 0.02), "not comparable", "found: batch 32, now batch 64"),
-        (
-            peak(100, 104, 0.01),
-            peak(50, 53, 0.01),
-            "not comparable",
-            "found: rate 100, now rate 50",
-        ),
-    ],
-)
-def test_latencies_of_another_batch_or_rate_are_not_judged(
-    tmp_path: Path, then: dict[str, Any], now: dict[str, Any], verdict: str, reason: str
-) -> None:
-    metric, said, why = judged(tmp_path, then, now, "latency")
-    assert (metric, said) == ("latency", verdict)
-    assert why.endswith(reason)
-
-
-def test_runs_are_compared_by_what_does_not_depend_on_what_was_found(tmp_path: Path) -> None:
-    sides = ((BASE, found(32, 0.01)), (RUN, found(64, 0.02)))
-    records = [a_record(run_id=run, **facts) for run, facts in sides]
-    selected = SelectionRequest(write_records(tmp_path, records))
-    with pytest.raises(NothingToDo, match="1 of another batch or rate"):
-        compare_run_pair(selected, BASE, RUN)
-    assert len(compare_run_pair(selected, BASE, RUN, metric="throughput").cells) == 1
+    *judgement, reason = judged(of_two_runs(tmp_path, then, now), *metrics)
+    assert judgement == verdict
+    assert verdict[1] != "not comparable" or reason.endswith("found: rate 100, now rate 50")
 
 
 def test_machines_whose_devices_have_one_name_are_told_apart(tmp_path: Path) -> None:

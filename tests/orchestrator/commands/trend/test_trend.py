@@ -1,10 +1,12 @@
 """`trend` as a user meets it: the table, its candidates, JSON, a chart, and nothing to show."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchestrator.store.store import Store
 from tests.support.command_line import call
 from tests.support.repeated import write_repeated
 
@@ -12,10 +14,9 @@ TREND = ("trend", "--database", "benchmarks.duckdb")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("repeated")
-    write_repeated(path)
-    return path
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with Store.open_readonly(write_repeated(tmp_path_factory.mktemp("repeated"))) as store:
+        yield store.path.parent
 
 
 def test_the_answer_names_candidates(folder: Path) -> None:
