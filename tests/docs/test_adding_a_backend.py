@@ -110,7 +110,7 @@ def test_its_results_are_measured_and_drawn(checkout: Path, tmp_path: Path) -> N
     where = ["--results", str(tmp_path / "results")]
     cell = ["--model", "bert-micro", "--backend", "toy", "--launcher", "process"]
     short = ["--iterations", "3", "--set", "measure.min_duration=0s"]
-    short += ["--set", "measure.max_duration=1s", "--set", "measure.warmup_max_duration=200ms"]
+    short += ["--set", "measure.max_duration=300ms", "--set", "measure.warmup_max_duration=200ms"]
     done = do(checkout, "-m", "orchestrator", "bench", *cell, *short, *where)
     assert done.returncode == 0, done.stderr
     page = tmp_path / "page.html"
