@@ -9,11 +9,10 @@ try:
     from scipy import sparse
     from scipy.optimize import nnls
     from scipy.special import stdtr, stdtrit
-    from scipy.stats import false_discovery_control
 except ImportError as error:
     raise missing_extra() from error
 
-__all__ = ["damped_least_squares", "false_discovery_control", "nnls", "sparse", "stdtr", "stdtrit"]
+__all__ = ["damped_least_squares", "nnls", "sparse", "stdtr", "stdtrit"]
 
 _SMALLEST = 1e-16
 """The squared gradient by the first one, below which the solution is reached."""
