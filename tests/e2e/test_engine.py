@@ -45,15 +45,10 @@ def test_an_engine_that_goes_away_in_mid_run_costs_no_verdict(
     monkeypatch.setattr(Availability, "comes_back", lambda *run: waits(*run[:2], patience_s=1.0))
     user.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
     user.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
-
-    def cut() -> None:
-        wait_until(lambda: user.is_visiting(VICTIM), "the hang")
-        proxy.cut()
-
     with ThreadPoolExecutor(1) as pool:
-        cutting = pool.submit(cut)
+        running = pool.submit(wait_until, lambda: user.is_visiting(VICTIM), "the hang")
+        running.add_done_callback(lambda _: proxy.cut())
         done = user.run()
-        cutting.result()
     assert done.returncode == 4, done.stderr
     assert "went away" in done.stderr
     assert [name for name, status in user.verdicts().items() if status == "lost"] == [VICTIM]

@@ -11,7 +11,7 @@ from analysis.statistics.solvers import damped_least_squares
 from runner.contract.errors import UsageError, how_to_install
 
 
-@pytest.mark.parametrize(("module", "missing"), [("arrays", "numpy"), ("solvers", "scipy.optimize")])
+@pytest.mark.parametrize(("module", "missing"), [("arrays", "numpy"), ("solvers", "scipy.special")])
 def test_without_a_library_the_refusal_names_the_extra(
     module: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,15 +12,8 @@ from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 BRIEF = (
-    *(
-        "--iterations",
-        "3",
-        "--set",
-        "measure.min_duration=0s",
-        "--set",
-        "measure.max_duration=300ms",
-    ),
-    *("--set", "measure.warmup_max_duration=200ms"),
+    *("--iterations", "3", "--set", "measure.min_duration=0s"),
+    *("--set", "measure.max_duration=300ms", "--set", "measure.warmup_max_duration=200ms"),
 )
 
 
