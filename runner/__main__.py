@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+import pyarrow as pa
 from pydantic import ValidationError
 
 from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
 from runner.contract.models.catalogue import show_folder
+from runner.contract.processes import WithoutPandas
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
 from runner.process import Progress, claim_stdout, die_with_parent
@@ -83,5 +85,13 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+def _keep_pandas_out() -> None:
+    """Make pyarrow look for pandas in vain, which it does once; a model may import it yet."""
+    sys.meta_path.insert(0, WithoutPandas)
+    pa.array([None])
+    sys.meta_path.remove(WithoutPandas)
+
+
 if __name__ == "__main__":
+    _keep_pandas_out()
     _leave(main())

@@ -23,6 +23,7 @@ from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.memory import remove_spill_folder
 from orchestrator.system.threads import InterruptibleThread
 from runner.contract.errors import BenchError, StoreError
+from runner.contract.processes import WithoutPandas
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = b"cleaning up; once more to give up\n"
@@ -63,6 +64,7 @@ class Interruptions:
 
 def main() -> NoReturn:
     """Run the command line, and end the process."""
+    sys.meta_path.insert(0, WithoutPandas)
     code = run()
     if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
         remove_spill_folder()

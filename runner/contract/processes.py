@@ -119,3 +119,13 @@ def oom_kills(vmstat: Path = VMSTAT) -> int:
         return 0
     counts = dict(line.split() for line in vmstat.read_text().splitlines())
     return int(counts.get("oom_kill", 0))
+
+
+class WithoutPandas:
+    """In `sys.meta_path` it keeps pyarrow from pandas: 50 MB that no cell's memory may count."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        del path, target
+        if name == "pandas":
+            raise ModuleNotFoundError(f"no {name} in this process", name=name)

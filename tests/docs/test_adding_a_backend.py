@@ -108,8 +108,9 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_its_results_are_measured_and_drawn(checkout: Path, tmp_path: Path) -> None:
     where = ["--results", str(tmp_path / "results")]
-    cell = ["--model", "bert-micro", "--backend", "toy", "--iterations", "3"]
-    short = ["--set", "measure.min_duration=0s", "--launcher", "process"]
+    cell = ["--model", "bert-micro", "--backend", "toy", "--launcher", "process"]
+    short = ["--iterations", "3", "--set", "measure.min_duration=0s"]
+    short += ["--set", "measure.max_duration=300ms", "--set", "measure.warmup_max_duration=200ms"]
     done = do(checkout, "-m", "orchestrator", "bench", *cell, *short, *where)
     assert done.returncode == 0, done.stderr
     page = tmp_path / "page.html"

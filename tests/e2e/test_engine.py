@@ -1,10 +1,12 @@
 """Runs whose engine or image fails them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from orchestrator.images.image import Image
+from orchestrator.running.execute_job import Availability
 from tests.support.proxy import EngineProxy
 from tests.support.workplace import Workplace, wait_until
 
@@ -37,16 +39,18 @@ def test_without_an_engine_auto_runs_processes_and_containers_are_refused(user: 
 
 @pytest.mark.engine
 def test_an_engine_that_goes_away_in_mid_run_costs_no_verdict(
-    user: Workplace, proxy: EngineProxy, cpu_image: Image
+    user: Workplace, proxy: EngineProxy, cpu_image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waits = Availability.comes_back
+    monkeypatch.setattr(Availability, "comes_back", lambda *run: waits(*run[:2], patience_s=1.0))
     user.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
     user.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
-    process = user.start(*user.run_arguments())
-    wait_until(lambda: user.is_visiting(VICTIM), "the hang")
-    proxy.cut()
-    _, stderr = process.communicate(timeout=120)
-    assert process.returncode == 4, stderr
-    assert "went away" in stderr
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(wait_until, lambda: user.is_visiting(VICTIM), "the hang")
+        running.add_done_callback(lambda _: proxy.cut())
+        done = user.run()
+    assert done.returncode == 4, done.stderr
+    assert "went away" in done.stderr
     assert [name for name, status in user.verdicts().items() if status == "lost"] == [VICTIM]
     assert set(user.verdicts().values()) <= {"lost", "ok", "unavailable"}
     assert user.has_one_verdict_each()

@@ -15,10 +15,8 @@ from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-SLOW_S = 0.05
-"""Seconds of a query: an order takes long enough to be hit."""
 LONG_S = 2.0
-"""The same where a run must last for the minute after which Ray gives up on a head."""
+"""Seconds of a query where a run must last for the minute after which Ray gives up on a head."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def user(cluster: Cluster, tmp_path: Path) -> Workplace:
     user = Workplace(tmp_path, "process", cluster.environment)
-    user.write_matrix(models=4, batch_sizes=[1, 2], latency_s=SLOW_S)
+    user.write_matrix(models=3, batch_sizes=[1])
     return user
 
 
@@ -70,9 +68,8 @@ def test_a_run_is_whole_although_a_host_was_killed(cluster: Cluster, user: Workp
     cluster.kill("gamma")
     _, rest = run.communicate(timeout=300)
     assert run.returncode == 0, lines + rest
-    assert verdicts(user.folder) == ["ok"] * 8
+    assert verdicts(user.folder) == ["ok"] * 3
     assert "gamma: lost with " in lines + rest
-    cluster.start("gamma")
 
 
 @pytest.mark.nightly
@@ -89,7 +86,7 @@ def test_a_killed_driver_leaves_nothing_and_resume_repeats_nothing(
     done = {path: path.stat().st_mtime_ns for path in results.glob("*/records/*/*.parquet")}
     assert soon(lambda: not processes_of(cluster))
     resume(user)
-    assert verdicts(user.folder) == ["ok"] * 8
+    assert verdicts(user.folder) == ["ok"] * 3
     assert {path: path.stat().st_mtime_ns for path in done} == done
 
 

@@ -13,7 +13,7 @@ version: 1
 axes: {model: bert-micro, backend: [cpu, openvino], batch_size: [1, 2], sequence_length: 16}
 backends: {cpu: {axes: {runtime: onnxruntime}}}
 measure:
-  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 300ms, warmup_max_duration: 200ms}
 """
 EXECUTED = """
 SELECT backend, runtime, batch_size, status, reason, proof, correct, graph, graph_remedy

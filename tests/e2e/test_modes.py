@@ -17,7 +17,7 @@ SHORT = (
     *("axes.model=t5-micro", "axes.sequence_length=8", "axes.new_tokens=3"),
     "axes.target_qps=20",
     *("measure.warmup_max_duration=200ms", "measure.min_duration=0s"),
-    *("measure.iterations=2", "measure.max_duration=1s", "axes.workers=2"),
+    *("measure.iterations=1", "measure.max_duration=300ms", "axes.workers=1"),
 )
 ALWAYS = (
     *("grade", "doubts", "noise_score", "noise_kernel_spread_before", "load_average_1m"),

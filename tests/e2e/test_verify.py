@@ -12,7 +12,7 @@ MATRIX = """
 version: 1
 axes: {model: bert-tiny, precision: [fp32], batch_size: 1, sequence_length: 16}
 measure:
-  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 300ms, warmup_max_duration: 200ms}
 """
 TIMED = "latency_median_s IS NOT NULL AS timed, correct, purpose"
 
@@ -54,18 +54,16 @@ def test_verifying_alone_says_correct_and_gives_no_number(user: Workplace) -> No
     assert references(user) == kept
 
 
-def test_timing_alone_needs_no_reference(user: Workplace) -> None:
-    measure(user, "--no-verify")
+def test_timing_alone_needs_no_reference_and_a_trace_lies_beside_its_record(
+    user: Workplace,
+) -> None:
+    output = measure(user, "--trace", "--no-verify")
     assert result_of(user) == (True, None, "time")
     (row,) = user.ask("SELECT correct_reason FROM benchmark_results")
     assert row["correct_reason"] == "not verified: --no-verify"
     assert references(user) == {}
     (shown,) = user.ask("SELECT correct FROM benchmark_performance")
     assert shown["correct"] is None
-
-
-def test_a_trace_lies_beside_its_record_and_is_named(user: Workplace) -> None:
-    output = measure(user, "--trace", "--no-verify")
     (trace,) = user.run_folder.glob("records/*/*.trace.json")
     assert json.loads(trace.read_text())["traceEvents"]
     assert trace.with_name(trace.name.replace(".trace.json", ".operators.txt")).read_text()

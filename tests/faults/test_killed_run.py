@@ -64,7 +64,7 @@ TRACES = {
 }
 
 
-@table(MOMENTS, "when a cell's timing began", "before the merge is committed")
+@table(MOMENTS, "when a cell's timing began")
 def test_a_killed_run_is_finished(place: FailingPlace, moment: Failpoint) -> None:
     place.write_matrix(FAULTS, models=2)
     place.kill_at(moment, *place.run_arguments())

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from orchestrator.commands.measure.run import failed_traces
 from orchestrator.launchers.base import Exit, Launcher
 from orchestrator.running.execution import RunExecution
@@ -131,8 +133,9 @@ class Village:
             columns = {name: sample[name] for name in measured}
             save_record(Record.of(job, cell, outcome, columns), out)
 
-    def rows_of_the_victim(self) -> list[list[dict[str, Any]]]:
-        return [query(self.database, sql).to_pylist() for sql in _OF_THE_VICTIM]
+    def rows_of_the_victim(self) -> list[list[tuple[Any, ...]]]:
+        with duckdb.connect(self.database, read_only=True) as connection:
+            return [connection.execute(sql).fetchall() for sql in _OF_THE_VICTIM]
 
     @property
     def database(self) -> Path:

@@ -21,9 +21,7 @@ TAG = "accelmatrix-hostile:test"
 LONGEST_PATH = 4_096
 """Bytes with which Linux takes a path; what lies deeper can be neither named nor given away."""
 REPRESENTATIVES = {
-    attacks.other_run_beside: "ok",
     attacks.setuid: "ok",
-    attacks.fifo: "lost",
     attacks.endless_device: "lost",
     attacks.folder_as_temporary_file: "lost",
     attacks.talks_without_end: "timeout",

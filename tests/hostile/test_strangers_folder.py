@@ -89,6 +89,7 @@ def test_no_program_that_we_start_imports_files_of_the_current_folder(
     assert not (folder / EXECUTED).exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_trial_of_browsers_imports_none_either(folder: Path) -> None:
     a_trial_of_browsers(folder)

@@ -31,7 +31,7 @@ sys.exit(main())
     [
         signal.SIGTERM,
         pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, marks=(pytest.mark.slow, pytest.mark.nightly)),
     ],
 )
 def test_a_signal_ends_all_that_was_started(tmp_path: Path, number: signal.Signals) -> None:

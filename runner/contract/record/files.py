@@ -14,7 +14,6 @@ from pydantic import AwareDatetime, BaseModel
 from runner.contract.files import save_file
 from runner.contract.record.record import Record, Row
 
-pa.array([None])  # imports pandas where there is one: 50 MB that no cell's memory may count
 _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 

@@ -70,7 +70,7 @@ def given(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["theirs.zip", pytest.param("theirs.duckdb", marks=pytest.mark.slow)]
 )
-def test_three_commands_answer_without_sql(analyst: Workplace, name: str) -> None:
+def test_three_commands_answer_without_sql_the_fastest_first(analyst: Workplace, name: str) -> None:
     given(analyst.folder, name)
 
     merged = analyst.do("merge", "results", name)
@@ -97,10 +97,6 @@ def test_three_commands_answer_without_sql(analyst: Workplace, name: str) -> Non
     assert values["time_per_output_token_median_ms"] == "5"
     assert {"token_throughput", "memory_mb", "off"} <= {*heads}
 
-
-def test_a_terminal_of_80_columns_shows_the_fastest_first(analyst: Workplace) -> None:
-    given(analyst.folder, "theirs.zip")
-    analyst.do("merge", "theirs.zip")
     screen = analyst.show(80, "query", "latest_results").stdout
     lines = STYLE.sub("", screen).splitlines()
     assert all(len(line) <= 80 for line in lines)

@@ -52,10 +52,10 @@ def measured(folder: Path, grades: Mapping[Key, str]) -> Workplace:
     return Workplace(folder, "process")
 
 
-@pytest.fixture
-def engineer(tmp_path: Path) -> Workplace:
-    """A folder with results that can all be quoted."""
-    return measured(tmp_path, {})
+@pytest.fixture(scope="module")
+def engineer(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    """A folder with results that can all be quoted. Nobody changes it."""
+    return measured(tmp_path_factory.mktemp("engineer"), {})
 
 
 def test_one_command_says_which_is_fastest_and_what_it_costs(engineer: Workplace) -> None:

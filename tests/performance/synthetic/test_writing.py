@@ -91,8 +91,8 @@ def test_the_same_seed_writes_the_same_and_another_one_does_not(
 
     assert write("same", ROWS, 7) == rows
     assert write("later", 500, 7, first=1000) == rows[1000:]
-    other = write("other", ROWS, 8)
-    assert [row["durations_ns"] for row in other] != [row["durations_ns"] for row in rows]
+    other = write("other", 20, 8)
+    assert [row["durations_ns"] for row in other] != [row["durations_ns"] for row in rows[:20]]
     (only,) = synthesise(tmp_path / "new" / "folder", 3, 0)
     assert only == (tmp_path / "new" / "folder" / "synthetic-0-0000000000.parquet", 3)
 
