@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
+from runner.contract import processes
 from runner.contract.errors import BenchError, JobError
 from runner.contract.job import Job
 from runner.contract.models.catalogue import show_folder
@@ -84,4 +85,5 @@ def _leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
+    processes.is_own = True
     _leave(main())

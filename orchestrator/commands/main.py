@@ -22,6 +22,7 @@ from orchestrator.screen.streams import LossyStream, discard, occupy_descriptors
 from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.memory import remove_spill_folder
 from orchestrator.system.threads import InterruptibleThread
+from runner.contract import processes
 from runner.contract.errors import BenchError, StoreError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -63,6 +64,7 @@ class Interruptions:
 
 def main() -> NoReturn:
     """Run the command line, and end the process."""
+    processes.is_own = True
     code = run()
     if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
         remove_spill_folder()

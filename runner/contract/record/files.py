@@ -1,6 +1,8 @@
 """Record files: one Parquet row per record."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,10 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import AwareDatetime, BaseModel
 
+from runner.contract import processes
 from runner.contract.files import save_file
 from runner.contract.record.record import Record, Row
 
-pa.array([None])  # imports pandas where there is one: 50 MB that no cell's memory may count
+if processes.is_own and "pandas" not in sys.modules:
+    # Else pyarrow's first array imports it: half a second, and 50 MB that no cell may count.
+    sys.modules["pandas"] = None  # type: ignore[assignment]
+    for _ in ("its Cython", "its C++"):
+        with suppress(AttributeError):
+            pa.array([None])
+    del sys.modules["pandas"]
 _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
