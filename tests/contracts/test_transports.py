@@ -168,8 +168,8 @@ def test_a_run_by_a_hosts_file_has_a_verdict_of_each_cell(
     entry = running.entry(host.program).model_dump(mode="json", exclude_defaults=True)
     (tmp_path / "hosts.yaml").write_text(yaml.safe_dump({"version": 1, "hosts": [entry]}))
     user = Workplace(tmp_path, "process")
-    user.write_matrix(models=2)
-    done = user.execute(*user.run_arguments("--fleet", "--hosts-file", "hosts.yaml"))
+    user.write_matrix()
+    done = user.run("--fleet", "--hosts-file", "hosts.yaml")
     assert done.returncode == 0, done.stderr
     user.check("ok")
     assert_nothing_left(host)
