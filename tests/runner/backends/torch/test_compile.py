@@ -18,7 +18,7 @@ from tests.support.fakes import FakeClock
 from tests.support.tiny_models import DECODER, tiny, torch_cell, torch_job
 from tests.support.words import raises_words
 
-MODEL = tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1, "n_embd": 8})
+MODEL = tiny("AutoModelForCausalLM", {**DECODER, "n_embd": 8})
 JOB = torch_job(MODEL, runtime="torch_compile")
 CELL = JOB.cells[0]
 
