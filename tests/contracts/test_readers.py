@@ -14,7 +14,7 @@ from tests.support.properties import try_examples
 from tests.support.readers import READERS, Reader
 from tests.support.readings import refusals
 
-MANY = 12
+MANY = 18
 """As many times the examples of the fast suite does the slow one try."""
 PARSERS = re.compile(
     r"\b(model_validate_json|validate_json|json\.loads?|parse_json|parse_yaml|yaml\.parse|"

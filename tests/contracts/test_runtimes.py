@@ -57,7 +57,7 @@ def jobs_of(runtime: Runtime) -> Iterator[tuple[str, Job]]:
         yield "fake", a_job(fakes, fake_model(latency_s=0))
         return
     if runtime == "torch_compile":  # which takes seconds for every shape of the smallest model
-        yield runtime, two_shapes(tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1}), runtime)
+        yield runtime, two_shapes(tiny("AutoModelForCausalLM", DECODER), runtime)
         return
     for name, model in MODELS.items():
         yield f"{runtime}-{name}", two_shapes(model, runtime)

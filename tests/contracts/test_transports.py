@@ -4,6 +4,7 @@ A new transport is one more parameter of `host`, with a fixture that gives a `Re
 """
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -28,10 +29,13 @@ from orchestrator.fleet.messages import (
     frame_of,
 )
 from orchestrator.fleet.transport import HOST_MODULE, SILENCE_S, Transport
+from orchestrator.fleet.transports.ray import RayTransport
+from runner.contract.errors import Unavailable
 from tests.support.fleet import DriverProcess, Exchange, PipeTransport, ReachedHost, an_order, soon
-from tests.support.ray_cluster import Cluster, OneHost, running_cluster
+from tests.support.ray_cluster import HOSTS, Cluster, OneHost, running_cluster
 from tests.support.slurm import Slurm, running_slurm
 from tests.support.sshd import Sshd, running_sshd
+from tests.support.words import raises_words
 from tests.support.workplace import Workplace
 
 CutOff = AbstractContextManager[None]
@@ -46,6 +50,15 @@ sys.stdout.buffer.write(encode(frame_of(Left(path=("logs", "large.log")), conten
 sys.stdout.buffer.write(encode(frame_of(Ended())))
 """
 LARGE_SHA256 = "636dae58eea805d80f72b6011d4d1e5c4f17423b43f9dcc87035d4e7bd3066d7"
+STAND_IN = """
+import sys
+from orchestrator.fleet.messages import encode, read_frame
+while (frame := read_frame(sys.stdin.buffer)) is not None:
+    sys.stdout.buffer.write(encode(frame))
+    sys.stdout.flush()
+open(sys.argv[1], "a").write("cleaned up\\n")
+"""
+RAY_HOSTS = ("alpha", "gamma")
 MARKS: Mapping[str, Sequence[pytest.MarkDecorator]] = {
     "pipe": (),
     "ssh": (pytest.mark.slow,),
@@ -120,9 +133,19 @@ def slurm(engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sl
 
 @pytest.fixture(scope="module")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A head and three hosts."""
-    with running_cluster(tmp_path_factory.mktemp("ray")) as running:
+    """A head and two hosts; the program that `ray` starts there answers what it hears."""
+    folder = tmp_path_factory.mktemp("ray")
+    (folder / "program.py").write_text(STAND_IN)
+    with running_cluster(folder, hosts=RAY_HOSTS) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def ray(ray_cluster: Cluster) -> Iterator[RayTransport]:
+    """The transport of all hosts of the cluster."""
+    transport = ray_cluster.transport()
+    yield transport
+    transport.close()
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +168,8 @@ def test_a_run_by_a_hosts_file_has_a_verdict_of_each_cell(
     entry = running.entry(host.program).model_dump(mode="json", exclude_defaults=True)
     (tmp_path / "hosts.yaml").write_text(yaml.safe_dump({"version": 1, "hosts": [entry]}))
     user = Workplace(tmp_path, "process")
-    user.write_matrix(models=2)
-    done = user.execute(*user.run_arguments("--fleet", "--hosts-file", "hosts.yaml"))
+    user.write_matrix()
+    done = user.run("--fleet", "--hosts-file", "hosts.yaml")
     assert done.returncode == 0, done.stderr
     user.check("ok")
     assert_nothing_left(host)
@@ -210,7 +233,7 @@ def _rows(folder: Path, records: Sequence[bytes]) -> list[dict[str, object]]:
     return rows
 
 
-@BY_SSH_AND_RAY
+@BY_PIPE
 @pytest.mark.slow
 def test_a_host_tells_what_it_is(host: ReachedHost) -> None:
     exchange = Exchange(host.transport(), frame_of(FactsWanted()))
@@ -232,7 +255,7 @@ def test_another_version_is_refused(host: ReachedHost, tmp_path: Path) -> None:
     assert refused.hint == "install the same version on both"
 
 
-@BY_SSH_AND_RAY
+@BY_PIPE
 @pytest.mark.slow
 def test_a_cancelled_order_ends_with_its_job(host: ReachedHost, tmp_path: Path) -> None:
     exchange = begun(host, tmp_path)
@@ -281,14 +304,15 @@ def test_a_dead_host_ends_the_conversation_and_serves_the_next_one(
     assert_nothing_left(host)
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("script", "fault"),
     [
-        ("print('Welcome to a login node')", "no frame: 'Welcome to a login node"),
         ("import sys; sys.exit('no module named orchestrator')", "no module named orchestrator"),
+        ("print('Welcome to a login node')", "no frame: 'Welcome to a login node"),
         ("import sys; sys.stdout.buffer.write(b'AMX1')", "the stream ended within a frame"),
     ],
-    ids=["a banner", "stderr alone", "cut off"],
+    ids=["stderr alone", "a banner", "cut off"],
 )
 def test_what_is_no_frame_is_a_fault(host: ReachedHost, script: str, fault: str) -> None:
     (end,) = Exchange(host.transport(script)).rest()
@@ -315,6 +339,73 @@ def test_a_host_of_slurm_that_is_cut_off_ends_its_order(slurm: Slurm, tmp_path: 
 @pytest.mark.parametrize("host", ["ssh", "ray"], indirect=True)
 def test_a_host_that_is_cut_off_ends_its_order(host: ReachedHost) -> None:
     ends_on_both_sides(host, host.cut_off)
+
+
+@pytest.mark.slow
+def test_hosts_have_the_names_and_labels_with_which_they_joined(ray: RayTransport) -> None:
+    assert {host.name: host.labels for host in ray.hosts()} == {
+        name: {"room": HOSTS[name]} for name in RAY_HOSTS
+    }
+
+
+@pytest.mark.slow
+def test_a_host_is_one_drivers_at_a_time_and_the_other_learns_whose(
+    ray: RayTransport, ray_cluster: Cluster
+) -> None:
+    conversation = ray.begin("alpha")
+    try:
+        with raises_words(Unavailable, match=rf"alpha: is busy: .*pid {os.getpid()}"):
+            ray.begin("alpha")
+        shown = ray_cluster.call("status", "--json")
+        states = {host["name"]: host for host in json.loads(shown.stdout)}
+        assert set(states) == set(RAY_HOSTS)
+        assert states["alpha"]["state"] == "busy"
+        assert f"pid {os.getpid()}" in states["alpha"]["busy_with"]
+        assert states["gamma"]["labels"] == {"room": "lab2"}
+    finally:
+        conversation.end()
+
+
+@pytest.mark.slow
+def test_an_unknown_host_is_refused_at_once(ray: RayTransport) -> None:
+    with raises_words(Unavailable, match=r"delta: is not in the cluster.*alpha, gamma"):
+        ray.begin("delta")
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("token", ["another-token-of-32-letters-00000", None])
+def test_a_driver_without_the_token_is_refused_with_a_hint(
+    ray_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str | None
+) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "token" if token else "disabled")
+    file = tmp_path / "token"
+    if token is not None:
+        file.touch(0o600)
+        file.write_text(token)
+    with pytest.raises(Unavailable, match="refuses this driver") as refused:
+        RayTransport(ray_cluster.address, file if token else None)
+    assert "a wrong token" in str(refused.value.hint)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_host_that_dies_is_told_and_may_come_again(
+    ray: RayTransport, ray_cluster: Cluster
+) -> None:
+    said = ray_cluster.folder / "said"
+    said.unlink(missing_ok=True)
+    conversation = ray.begin("gamma")
+    ray_cluster.kill("gamma")
+    assert conversation.receive() is None
+    conversation.end()
+    assert soon(said.exists)
+    assert soon(lambda: [lost.name for lost in ray.lost_hosts()] == ["gamma"])
+    with raises_words(Unavailable, match="gamma: is dead"):
+        ray.begin("gamma")
+    ray_cluster.start("gamma")
+    assert soon(lambda: len(ray.hosts()) == len(RAY_HOSTS))
+    ray.begin("gamma").end()
 
 
 def ends_on_both_sides(host: ReachedHost, cut_off: Callable[[], CutOff]) -> None:

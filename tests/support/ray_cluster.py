@@ -24,6 +24,7 @@ from tests.support.ports import free_port
 HOSTS = {"alpha": "lab1", "beta": "lab1", "gamma": "lab2"}
 """The room of each host, a label."""
 HEAD = "head"
+_OF_ALL = ("--num-cpus=0", "--include-log-monitor=false")
 _OF_HEAD = ("--head", "--node-ip-address=127.0.0.1", "--include-dashboard=false")
 _VARIABLES = {
     "RAY_worker_niceness": "0",
@@ -94,7 +95,7 @@ class Cluster:
             location = (*_OF_HEAD, f"--port={port}", f"--temp-dir={self.sockets}")
         environment = self.environment_of(name)
         self.started[name] = start_ray(
-            ["start", "--num-cpus=0", *location], environment, self.folder / f"{name}.log"
+            ["start", *_OF_ALL, *location], environment, self.folder / f"{name}.log"
         )
 
     def processes(self, name: str) -> list[psutil.Process]:
@@ -179,7 +180,11 @@ class OneHost:
 
 @contextmanager
 def running_cluster(
-    folder: Path, *, separate: bool = False, variables: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    separate: bool = False,
+    variables: Mapping[str, str] | None = None,
+    hosts: Iterable[str] = HOSTS,
 ) -> Iterator[Cluster]:
     """A head and its hosts; nothing of them is left in the end."""
     if find_spec("ray") is None:
@@ -190,7 +195,7 @@ def running_cluster(
     cluster.token_file.touch(0o600)
     cluster.token_file.write_text("a-token-of-many-letters-for-tests")
     try:
-        for name in (HEAD, *HOSTS):  # one after the other: Ray gives up on a slow start
+        for name in (HEAD, *hosts):  # one after the other: Ray gives up on a slow start
             cluster.start(name)
         yield cluster
     finally:

@@ -116,7 +116,7 @@ class Reader:
     """What it may meet: a valid sample changed and damaged, and anything else."""
     read: Callable[[Path, bytes], object]
     """Reads the content with the help of an empty folder; raises BenchError alone."""
-    fast: int = 12
+    fast: int = 8
     """Examples in the fast suite."""
     found: tuple[bytes, ...] = ()
     """Contents that were a bug once."""
@@ -334,7 +334,7 @@ READERS = (
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
-           lambda: json_of(json.loads(a_run_file())), read_run, fast=10),
+           lambda: json_of(json.loads(a_run_file())), read_run, fast=8),
     Reader("calibration", ("orchestrator.running.calibration",),
            lambda: json_of(CALIBRATION), read_calibration,
            found=(b'{"hosts": {"here": {"a": {"cv": 1e999, "processes": 8,'
@@ -344,7 +344,7 @@ READERS = (
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
     Reader("bundle",
            ("orchestrator.exchange.bundles.archive", "orchestrator.exchange.bundles.check"),
-           bundles, read_bundle, fast=10),
+           bundles, read_bundle, fast=8),
     Reader("JSON to import", ("orchestrator.exchange.imports.document",),
            lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
     Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),
@@ -365,8 +365,8 @@ READERS = (
     Reader("prices", ("orchestrator.commands.recommend.known_candidates",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
-    Reader("predictor", (), predictors, read_predictor, fast=4),
-    Reader("evaluation", (), evaluations, read_evaluation, fast=4),
+    Reader("predictor", (), predictors, read_predictor, fast=3),
+    Reader("evaluation", (), evaluations, read_evaluation, fast=3),
     Reader("counts", ("runner.contract.models.counted",),
            lambda: json_of(COUNTED), read_counted_work,
            found=(json.dumps(COUNTED).replace("2.5", "1e400").encode(),

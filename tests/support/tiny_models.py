@@ -67,7 +67,7 @@ def tiny(architecture: str, config: dict[str, Any], **changes: Any) -> ModelSpec
 
 
 def tiny_decoder() -> ModelSpec:
-    """Two layers of GPT-2."""
+    """One layer of GPT-2."""
     return tiny("AutoModelForCausalLM", DECODER)
 
 

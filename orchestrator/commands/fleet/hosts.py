@@ -231,18 +231,23 @@ def fleet_status(
     transports: Sequence[Transport], choice: FleetHosts, journal: HostJournal
 ) -> Sequence[HostStatus]:
     """Every host that is chosen: free ones are asked, busy and dead ones are left alone."""
+    reached = [(transport, transport.hosts(), _dead_hosts(transport)) for transport in transports]
+    names = [host.name for _, alive, dead in reached for host in (*alive, *dead)]
+    chosen = choice.chosen_hosts(names)
     statuses: list[HostStatus] = []
-    for transport in transports:
-        hosts = transport.hosts()
+    for transport, alive, dead in reached:
+        hosts = [host for host in alive if host.name in chosen]
         busy = {host.name: held for host in hosts if (held := journal.of(host.name).holder)}
         if isinstance(transport, RayTransport):
             busy |= transport.holders()
-            dead = transport.lost_hosts()
-            statuses += [HostStatus(host, "dead", problem="died") for host in dead]
+        statuses += [HostStatus(one, "dead", problem="died") for one in dead if one.name in chosen]
         statuses += host_states(transport, hosts, busy)
-    chosen = choice.chosen_hosts([status.host.name for status in statuses])
     journal.keep_facts({one.host.name: one.facts for one in statuses if one.facts})
-    return [_completed(one, journal) for one in statuses if one.host.name in chosen]
+    return [_completed(one, journal) for one in statuses]
+
+
+def _dead_hosts(transport: Transport) -> Sequence[FleetHost]:
+    return transport.lost_hosts() if isinstance(transport, RayTransport) else ()
 
 
 def _completed(status: HostStatus, journal: HostJournal) -> HostStatus:

@@ -24,6 +24,8 @@ NAME_LABEL = "accelmatrix-name"
 """The label with a host's name in the fleet."""
 BEGIN_LIMIT_S = 30.0
 """Seconds for a host program to start, or for another driver's to end."""
+BUSY_S = 5.0
+"""Seconds after which a driver that still answers for a host counts as at work there."""
 _NAMESPACE = "accelmatrix"
 _PIECE_BYTES = 1 << 20
 """Most bytes that are carried at once, and those of a pipe."""
@@ -157,13 +159,7 @@ class RayDriver:
     def holders(self) -> Mapping[str, str]:
         actors = ray.util.list_named_actors(all_namespaces=True)
         names = [actor["name"] for actor in actors if actor["namespace"] == _NAMESPACE]
-        holders = {}
-        for name in names:
-            with suppress(ValueError, ray.exceptions.RayError):  # it has just ended
-                actor = ray.get_actor(name, _NAMESPACE)
-                answer = actor.driver.options(concurrency_group="end").remote()
-                holders[name] = ray.get(answer, timeout=_ANSWER_S)
-        return holders
+        return {name: holder for name in names if (holder := _holder(name))}
 
     def begin(self, key: str, host: str, program: Sequence[str], driver: str | None) -> None:
         """Start the host program on a host; with a driver's name, for that driver alone."""
@@ -183,14 +179,16 @@ class RayDriver:
             namespace=_NAMESPACE,
             scheduling_strategy=NodeAffinitySchedulingStrategy(str(node["id"]), soft=False),
         )
-        deadline = time.monotonic() + BEGIN_LIMIT_S
+        began = time.monotonic()
         while True:
             try:
                 actor = relay.remote(program, driver or "")
                 break
             except ray.exceptions.ActorAlreadyExistsError as error:
-                if time.monotonic() > deadline:
-                    raise HostTakenError(self.holders().get(host, "another driver")) from error
+                waited_s = time.monotonic() - began
+                holder = _holder(host) if waited_s > BUSY_S else None
+                if holder or waited_s > BEGIN_LIMIT_S:
+                    raise HostTakenError(holder or "another driver") from error
                 time.sleep(_POLL_S)
         try:
             ready = actor.driver.options(concurrency_group="end").remote()
@@ -219,6 +217,15 @@ class RayDriver:
             ray.get(end, timeout=_END_S)
         ray.kill(actor)
         del self._actors[key]
+
+
+def _holder(host: str) -> str | None:
+    """The driver at work on a host; None while its host program starts or ends."""
+    with suppress(ValueError, ray.exceptions.RayError):  # it has just ended
+        relay = ray.get_actor(host, _NAMESPACE)
+        answer = relay.driver.options(concurrency_group="end").remote()
+        return str(ray.get(answer, timeout=_ANSWER_S))
+    return None
 
 
 def _carry_back(actor: Any, connection: socket.socket) -> None:

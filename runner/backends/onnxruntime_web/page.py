@@ -44,6 +44,8 @@ _ENDED = ("crashed", "closed", "GPU device was lost")
 """Words of errors after which a page answers no more."""
 _STUCK = "no other provider may take the rest"
 """The end of a refusal after which the page's runtime creates no session any more."""
+_POLL_S = 0.1
+"""Most seconds that the server takes to notice its end."""
 NS_PER_MS = 1_000_000
 _T = TypeVar("_T")
 Array = npt.NDArray[Any]
@@ -80,7 +82,9 @@ class PageServer:
         except OSError as error:
             raise Unavailable(reason("page_port", port="any port", error=error.strerror)) from error
         self.url = f"http://127.0.0.1:{self._server.server_port}/{secret}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_POLL_S,), daemon=True
+        )
         self._thread.start()
 
     def add_file(self, path: Path) -> str:

@@ -29,6 +29,7 @@ HARMLESS = {*("values behind a page that says all", "a long text, repeated", "wi
 """Files of which pyarrow reads no more than their few rows."""
 DEADLY = f"""
 import os, sys
+sys.modules.update(numpy=None, pandas=None)
 from {parquet.__name__} import serve
 import {parquet.__name__} as parquet
 content = parquet._content

@@ -99,7 +99,7 @@ def test_a_step_takes_one_token_and_a_cache_of_any_batch_and_length() -> None:
     assert trace.arguments["position_ids"].tolist() == [[32], [32]]
     assert trace.arguments["past_key_values"].get_seq_length() == 32
     assert trace.shapes["input_ids"] == trace.shapes["position_ids"] == {0: _AUTO}
-    assert trace.shapes["past_key_values"] == [{0: _AUTO, 2: _AUTO}] * 4
+    assert trace.shapes["past_key_values"] == [{0: _AUTO, 2: _AUTO}] * 2
 
 
 def test_a_step_behind_an_encoder_takes_its_mask() -> None:

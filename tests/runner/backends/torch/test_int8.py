@@ -71,7 +71,7 @@ def test_a_record_says_how_and_how_much(session: TorchSession) -> None:
         assert whole.columns["quantization"] is None
     method = str(session.columns["quantization"])
     assert method.startswith("torch.ao dynamic (")
-    assert "9 linear layers, 84% of the parameters" in method
+    assert "5 linear layers, 79% of the parameters" in method
     assert str(session.columns["inference_precision"]).startswith("torch.qint8 in linear layers")
 
 

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.screen.words.reasons import error_text
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.job import Job, Limits, Measure
+from runner.contract.job import Limits, Measure
 from runner.contract.record.record import Columns
 from runner.contract.rounds import DeviceState, RoundResult
 from runner.measure.accelerator import AcceleratorReader
@@ -28,10 +28,9 @@ from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import STARTUP_STAGES, measure_startup, start_once, startup_columns
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.machines import a_sys_folder, cores
-from tests.support.prepared import PreparedGraphs
+from tests.support.onnx_graphs import layer, onnx_cell, onnx_job, save_graph
 from tests.support.records import a_round
 from tests.support.scene import Scene, ScriptedCache
-from tests.support.tiny_models import tiny_decoder, torch_cell
 from tests.support.vendors import Nvml
 from tests.support.words import raises_words
 
@@ -291,20 +290,13 @@ def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(
     assert "processes disagree about the time" in clock
 
 
-@pytest.fixture(scope="module")
-def job(prepared: PreparedGraphs) -> Job:
-    model = tiny_decoder()
-    cell = torch_cell(model, 1, runtime="onnxruntime_web", backend="wasm", mode="startup")
-    return prepared.named(a_job([cell], model))
-
-
 @pytest.mark.slow
 @pytest.mark.serial
 @pytest.mark.parametrize("query", [True, False], ids=["query", "held"])
-def test_a_browser_starts_in_stages_and_ends_with_its_start(
-    job: Job, prepared: PreparedGraphs, query: bool
-) -> None:
-    request = StartRequest(job=job, threads=1, graphs=prepared.folder, query=query, files=True)
+def test_a_browser_starts_in_stages_and_ends_with_its_start(tmp_path: Path, query: bool) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    job = onnx_job(onnx_cell(1, runtime="onnxruntime_web", backend="wasm", mode="startup"))
+    request = StartRequest(job=job, threads=1, graphs=tmp_path, query=query, files=True)
     others = set(psutil.Process().children(recursive=True))
     with launch_start(request) as pending:
         start = pending.wait()
