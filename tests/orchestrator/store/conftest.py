@@ -10,6 +10,8 @@ from threading import Timer
 import duckdb
 import pytest
 
+from orchestrator.store.schema.tables import TABLES, VERSION
+from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 
@@ -42,6 +44,21 @@ def save(results: Path) -> Save:
         return path
 
     return save_all
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(tmp_path_factory.mktemp("opened") / "benchmarks.duckdb") as store:
+        yield store
+
+
+@pytest.fixture
+def store(opened: Store) -> Store:
+    """A database without rows, open for writing: the same for all tests of a file."""
+    tables = [table.name for table in TABLES if table is not VERSION]
+    delete = "; ".join(f"DELETE FROM {name}" for name in tables)
+    opened._connection.execute(f"BEGIN; {delete}; COMMIT")
+    return opened
 
 
 @pytest.fixture

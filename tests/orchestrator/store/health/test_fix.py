@@ -277,7 +277,7 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
     usual_s = time_of(script(FIX, IMPORTS), other, NOW.isoformat())
     fixed = content(other)
     chance = random.Random(os.urandom(8))
-    for _ in range(3):
+    for _ in range(2):
         database.write_bytes(harmed)
         killed(
             script(FIX, IMPORTS), database, NOW.isoformat(), when=after(chance.uniform(0, usual_s))

@@ -280,6 +280,7 @@ def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize("moment", range(6))
 def test_a_killed_one_is_whole_or_not_there(filled: Path, root: Path, moment: int) -> None:
     before = everything(filled)
