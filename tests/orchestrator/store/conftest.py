@@ -77,8 +77,11 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, before)
 
 
-def scalar(database: Path, sql: str) -> object:
-    with duckdb.connect(database, read_only=True) as connection:
-        row = connection.execute(sql).fetchone()
+def scalar(database: Path | Store, sql: str) -> object:
+    if isinstance(database, Store):
+        row = database._connection.execute(sql).fetchone()
+    else:
+        with duckdb.connect(database, read_only=True) as connection:
+            row = connection.execute(sql).fetchone()
     assert row is not None
     return row[0]
