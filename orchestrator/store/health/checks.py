@@ -11,12 +11,17 @@ statistics that the raw durations confirm, and only where the cell's id confirms
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import Any, Literal
 
 from analysis.results.source import text
+from orchestrator.store.health.derived import (
+    OF_PARTS,
+    WITH_DURATIONS,
+    derived,
+    read_sql,
+    records_in_database,
+)
 from orchestrator.store.merge.dimensions import infer_runs
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.tables import REQUIRED, RESULTS
@@ -28,8 +33,6 @@ _SECTION = re.compile(r"^-- (check|repair): (.+)\n", re.MULTILINE)
 _FACT = re.compile(r"-- (remedy|severity|imported|table|views|timed)(?:: (.+))?\n")
 _OUTRIGHT = ", outright"
 _RECORDS = " AS fault\nFROM records r\nWHERE "
-_IN_DATABASE = "SELECT *, rowid AS row_id FROM benchmark_results"
-_WITH_DURATIONS = f"(SELECT * FROM ({_IN_DATABASE}) LEFT JOIN raw_benchmark_data USING (result_id))"
 _OURS = "r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))"
 _CONFIRMED = f"""
     {_OURS} AND r.scenario <> 'server'
@@ -129,7 +132,7 @@ def _checks_in(name: str) -> Iterator[Check]:
 def _completed(repair: str) -> str:
     """A repair with the relation and the conditions that it names in braces."""
     return repair.format(
-        derived=_derived(_WITH_DURATIONS, "true"),
+        derived=derived(WITH_DURATIONS, "true"),
         ours=_OURS,
         confirmed=_CONFIRMED,
         recognised=_RECOGNISED,
@@ -152,49 +155,6 @@ def _check(name: str, sql: str, repair: str | None) -> Check:
         return Check(query=sql, **facts)
     fault = selected.partition("SELECT ")[2]
     return _record_check(fault, lambda _: condition, timed=is_timed, **facts)
-
-
-@cache
-def read_sql(name: str) -> str:
-    return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
-
-
-def records_in_database(*, timed: bool) -> str:
-    """The clause that names the rows of the database `records`, with their raw durations or not."""
-    return with_derived(_WITH_DURATIONS) if timed else f"WITH records AS ({_IN_DATABASE})"
-
-
-def with_derived(
-    timed: str, needed: str = "is_ours(source) AND status = 'ok'", columns: Collection[str] = KNOWN
-) -> str:
-    """The clause that names rows with raw durations `records`, with the statistics of these.
-
-    Those of parts of an iteration are there for these columns alone. `needed` is true for records
-    that must state them.
-    """
-    return f"WITH records AS ({_derived(timed, needed, columns)})"
-
-
-def _derived(timed: str, needed: str, columns: Collection[str] = KNOWN) -> str:
-    derived = ", ".join(
-        f"{expression} AS derived_{name}"
-        for expression, name in _expressions()
-        if name in columns or not _is_of_part(name)
-    )
-    return f"SELECT *, {needed} AS needed, {derived} FROM {timed}"
-
-
-@cache
-def _expressions() -> Sequence[tuple[str, str]]:
-    """The expressions of statistics with the names of the columns that state them."""
-    expressions: list[tuple[str, str]] = re.findall(
-        r"(.+?) AS derived_(\w+),?\n", read_sql("derived").partition("\n")[2], re.DOTALL
-    )
-    return expressions
-
-
-def _is_of_part(name: str) -> bool:
-    return not name.startswith(("latency_", "steady_"))
 
 
 _FAULTS: Mapping[str, str] = {
@@ -271,17 +231,16 @@ def _zero_check() -> RecordCheck:
 
 def _parts_check() -> RecordCheck:
     """Statistics of the parts of an iteration: tokens, training, start-up, service."""
-    names = [name for _, name in _expressions() if _is_of_part(name)]
-    changes = ", ".join(f"{name} = derived(r.{name}, d.derived_{name})" for name in names)
+    changes = ", ".join(f"{name} = derived(r.{name}, d.derived_{name})" for name in OF_PARTS)
     repair = (
         f"UPDATE benchmark_results r SET {changes} FROM ({{derived}}) d"
         " WHERE r.rowid = d.row_id AND {ours} AND d.part_durations_ns IS NOT NULL"
     )
-    pairs = ", ".join(f"pair(r.{name}, r.derived_{name})" for name in names)
+    pairs = ", ".join(f"pair(r.{name}, r.derived_{name})" for name in OF_PARTS)
     return _record_check(
         f"contradictions([{pairs}], r.source)",
         lambda columns: " OR ".join(
-            f"differs(r.{name}, r.derived_{name})" for name in names if name in columns
+            f"differs(r.{name}, r.derived_{name})" for name in OF_PARTS if name in columns
         ),
         name="parts contradict raw durations",
         remedy="`--fix` derives them where the durations are this result's, and takes out the rest",

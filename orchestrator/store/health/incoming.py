@@ -11,7 +11,8 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, has_rows, interruptible
-from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
+from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck
+from orchestrator.store.health.derived import with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out, stage
 from orchestrator.store.records.validate import Damaged, one_line

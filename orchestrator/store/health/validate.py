@@ -10,14 +10,8 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
-from orchestrator.store.health.checks import (
-    CHECKS,
-    Check,
-    RecordCheck,
-    Severity,
-    read_sql,
-    records_in_database,
-)
+from orchestrator.store.health.checks import CHECKS, Check, RecordCheck, Severity
+from orchestrator.store.health.derived import read_sql, records_in_database
 from orchestrator.store.schema.tables import TABLES, comments
 from orchestrator.store.schema.views import VIEWS
 

@@ -46,7 +46,7 @@ _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9
 
 @dataclass(frozen=True)
 class Staged:
-    """What became of the files whose rows were to be merged."""
+    """The files whose rows are not in `incoming`, and the columns of those that are."""
 
     damaged: list[Damaged]
     columns: frozenset[str]
