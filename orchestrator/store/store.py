@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -142,7 +141,7 @@ class Store:
         files = find_files(paths)
         refusals: list[LeaveOut] = [leave_out_impossible]
         if expected is not None:
-            refusals.insert(0, partial(leave_out_strangers, expected=expected))
+            refusals.insert(0, lambda connection, _: leave_out_strangers(connection, expected))
         with (
             store_errors(
                 f"{self.path}: the merge failed, and nothing was lost",

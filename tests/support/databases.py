@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from textwrap import indent
 
 import duckdb
+from duckdb import DuckDBPyConnection
 
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.database.open import write_blank
@@ -64,23 +65,24 @@ def write_records(folder: Path, records: Iterable[Record]) -> Path:
     return folder / DATABASE_NAME
 
 
-def everything(database: Path) -> dict[str, Rows]:
+def everything(database: Path | DuckDBPyConnection) -> dict[str, Rows]:
     """All rows of all tables as text, in a fixed order of columns and rows."""
-    with duckdb.connect(database, read_only=True) as connection:
-        columns = connection.execute(
-            "SELECT table_name, list(column_name ORDER BY column_name) FROM duckdb_columns()"
-            " JOIN duckdb_tables() USING (table_name) GROUP BY table_name ORDER BY table_name"
+    if isinstance(database, Path):
+        with duckdb.connect(database, read_only=True) as connection:
+            return everything(connection)
+    columns = database.execute(
+        "SELECT table_name, list(column_name ORDER BY column_name) FROM duckdb_columns()"
+        " JOIN duckdb_tables() USING (table_name) GROUP BY table_name ORDER BY table_name"
+    ).fetchall()
+    return {
+        table: database.execute(
+            f"SELECT {', '.join(f'{name}::VARCHAR' for name in names)} FROM {table} ORDER BY ALL"
         ).fetchall()
-        return {
-            table: connection.execute(
-                f"SELECT {', '.join(f'{name}::VARCHAR' for name in names)} FROM {table}"
-                " ORDER BY ALL"
-            ).fetchall()
-            for table, names in columns
-        }
+        for table, names in columns
+    }
 
 
-def content(database: Path) -> dict[str, Rows]:
+def content(database: Path | DuckDBPyConnection) -> dict[str, Rows]:
     """The same but for the row that says when the database was made."""
     return {name: rows for name, rows in everything(database).items() if name != "schema_version"}
 

@@ -9,15 +9,21 @@ statistics that the raw durations confirm, and only where the cell's id confirms
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import Any, Literal
 
 from analysis.results.source import text
+from orchestrator.store.health.derived import (
+    OF_PARTS,
+    WITH_DURATIONS,
+    derived,
+    read_sql,
+    records_in_database,
+)
 from orchestrator.store.merge.dimensions import infer_runs
+from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.tables import REQUIRED, RESULTS
 from runner.contract.record.ranges import RANGES, Range
 
@@ -27,8 +33,6 @@ _SECTION = re.compile(r"^-- (check|repair): (.+)\n", re.MULTILINE)
 _FACT = re.compile(r"-- (remedy|severity|imported|table|views|timed)(?:: (.+))?\n")
 _OUTRIGHT = ", outright"
 _RECORDS = " AS fault\nFROM records r\nWHERE "
-_IN_DATABASE = "SELECT *, rowid AS row_id FROM benchmark_results"
-_WITH_DURATIONS = f"(SELECT * FROM ({_IN_DATABASE}) LEFT JOIN raw_benchmark_data USING (result_id))"
 _OURS = "r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))"
 _CONFIRMED = f"""
     {_OURS} AND r.scenario <> 'server'
@@ -81,25 +85,35 @@ class RecordCheck(Check):
 
     fault: str
     """The expression of a record's fault; null or empty for a sound record."""
-    condition: str
-    """The condition that each faulty record fulfils, and some sound ones may."""
+    condition_in: Callable[[Collection[str]], str]
+    """The condition that each faulty record fulfils, and some sound ones may, if none of them has
+    other columns than these; a shorter one is planned sooner. Empty: none can be faulty."""
     timed: bool
     """True if it reads the record's raw durations."""
     at_entry: bool
     """True if it also judges records before they are merged."""
 
+    @property
+    def condition(self) -> str:
+        return self.condition_in(KNOWN)
+
 
 def _record_check(
-    fault: str, condition: str, *, timed: bool = False, at_entry: bool = True, **facts: Any
+    fault: str,
+    condition_in: Callable[[Collection[str]], str],
+    *,
+    timed: bool = False,
+    at_entry: bool = True,
+    **facts: Any,
 ) -> RecordCheck:
     query = f"""
         {records_in_database(timed=timed)} SELECT * FROM (
             SELECT row_id, result_id AS subject, source, {fault} AS fault
-            FROM records r WHERE {condition}
+            FROM records r WHERE {condition_in(KNOWN)}
         ) WHERE fault <> ''
     """
     return RecordCheck(
-        query=query, fault=fault, condition=condition, timed=timed, at_entry=at_entry, **facts
+        query=query, fault=fault, condition_in=condition_in, timed=timed, at_entry=at_entry, **facts
     )
 
 
@@ -118,7 +132,7 @@ def _checks_in(name: str) -> Iterator[Check]:
 def _completed(repair: str) -> str:
     """A repair with the relation and the conditions that it names in braces."""
     return repair.format(
-        derived=_derived(_WITH_DURATIONS, "true"),
+        derived=derived(WITH_DURATIONS, "true"),
         ours=_OURS,
         confirmed=_CONFIRMED,
         recognised=_RECOGNISED,
@@ -139,26 +153,8 @@ def _check(name: str, sql: str, repair: str | None) -> Check:
     selected, is_of_records, condition = sql.partition(_RECORDS)
     if not is_of_records:
         return Check(query=sql, **facts)
-    return _record_check(selected.partition("SELECT ")[2], condition, timed=is_timed, **facts)
-
-
-@cache
-def read_sql(name: str) -> str:
-    return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
-
-
-def records_in_database(*, timed: bool) -> str:
-    """The clause that names the rows of the database `records`, with their raw durations or not."""
-    return with_derived(_WITH_DURATIONS) if timed else f"WITH records AS ({_IN_DATABASE})"
-
-
-def with_derived(timed: str, needed: str = "is_ours(source) AND status = 'ok'") -> str:
-    """The clause that names rows with raw durations `records`; `needed` ones must state them."""
-    return f"WITH records AS ({_derived(timed, needed)})"
-
-
-def _derived(timed: str, needed: str) -> str:
-    return read_sql("derived").format(timed=timed, needed=needed)
+    fault = selected.partition("SELECT ")[2]
+    return _record_check(fault, lambda _: condition, timed=is_timed, **facts)
 
 
 _FAULTS: Mapping[str, str] = {
@@ -184,19 +180,25 @@ def ranges() -> Iterator[tuple[str, Range]]:
 def _range_check() -> RecordCheck:
     """No number is outside its range; the least and the largest of each range stand for others."""
     faults = []
-    columns: dict[Range, list[str]] = {}
     for name, known in ranges():
         words = _FAULTS.get(known.name, _OUTSIDE)
         faults.append(words.format(name=name, low=known.low, high=known.high))
-        columns.setdefault(known, []).append(f"r.{name}")
     return _record_check(
         f"concat_ws(', ', {', '.join(faults)})",
-        " OR ".join(_outside(known, names) for known, names in columns.items()),
+        _outside_ranges,
         name="impossible value",
         remedy="`--fix` derives statistics from raw durations and takes out what it cannot derive",
         imported="error",
         table=RESULTS.name,
     )
+
+
+def _outside_ranges(columns: Collection[str]) -> str:
+    names: dict[Range, list[str]] = {}
+    for name, known in ranges():
+        if name in columns:
+            names.setdefault(known, []).append(f"r.{name}")
+    return " OR ".join(_outside(known, alike) for known, alike in names.items())
 
 
 def _outside(known: Range, names: Sequence[str]) -> str:
@@ -215,9 +217,10 @@ def _zero_check() -> RecordCheck:
     """Others' files have no 0 for what they did not measure."""
     names = [f"r.{name}" for name, known in ranges() if known.name == "positive"]
     zeros = ", ".join(f"zero({name})" for name in names)
+    condition = f"NOT is_ours(r.source) AND (least({', '.join(names)}) = 0 OR {_NO_TIME})"
     return _record_check(
         f"concat_ws(', ', {zeros}, CASE WHEN {_NO_TIME} THEN 'a raw duration is 0' END)",
-        f"NOT is_ours(r.source) AND (least({', '.join(names)}) = 0 OR {_NO_TIME})",
+        lambda _: condition,
         name="zero of others",
         remedy="ask whoever wrote the file",
         severity="warning",
@@ -228,17 +231,17 @@ def _zero_check() -> RecordCheck:
 
 def _parts_check() -> RecordCheck:
     """Statistics of the parts of an iteration: tokens, training, start-up, service."""
-    derived = re.findall(r"AS derived_(\w+)", read_sql("derived"))
-    names = [name for name in derived if not name.startswith(("latency_", "steady_"))]
-    changes = ", ".join(f"{name} = derived(r.{name}, d.derived_{name})" for name in names)
+    changes = ", ".join(f"{name} = derived(r.{name}, d.derived_{name})" for name in OF_PARTS)
     repair = (
         f"UPDATE benchmark_results r SET {changes} FROM ({{derived}}) d"
         " WHERE r.rowid = d.row_id AND {ours} AND d.part_durations_ns IS NOT NULL"
     )
-    pairs = ", ".join(f"pair(r.{name}, r.derived_{name})" for name in names)
+    pairs = ", ".join(f"pair(r.{name}, r.derived_{name})" for name in OF_PARTS)
     return _record_check(
         f"contradictions([{pairs}], r.source)",
-        " OR ".join(f"differs(r.{name}, r.derived_{name})" for name in names),
+        lambda columns: " OR ".join(
+            f"differs(r.{name}, r.derived_{name})" for name in OF_PARTS if name in columns
+        ),
         name="parts contradict raw durations",
         remedy="`--fix` derives them where the durations are this result's, and takes out the rest",
         table=RESULTS.name,
@@ -253,15 +256,12 @@ _Chain = tuple[str, ...]
 
 def _order_check(name: str, chains: Sequence[_Chain]) -> RecordCheck:
     """Columns are in order; every pair counts, since those between may be null."""
-    pairs = (f"pair(r.{low}, r.{high})" for chain in chains for low, high in combinations(chain, 2))
-    above = (
-        f"greatest({', '.join(f'r.{name}' for name in chain[:index])}) > r.{chain[index]}"
-        for chain in chains
-        for index in range(1, len(chain))
-    )
+    pairs = [pair for chain in chains for pair in combinations(chain, 2)]
     return _record_check(
-        f"disorder([{', '.join(pairs)}], r.source)",
-        " OR ".join(above),
+        f"disorder([{', '.join(f'pair(r.{low}, r.{high})' for low, high in pairs)}], r.source)",
+        lambda columns: " OR ".join(
+            f"r.{low} > r.{high}" for low, high in pairs if low in columns and high in columns
+        ),
         name=name,
         remedy="`--fix` takes from raw durations what they tell, and takes out the rest",
         table=RESULTS.name,

@@ -144,8 +144,8 @@ def _fixed(
         define_sentences(connection)
         find_faults(connection, errors)
         # Apart from the transaction, since a damaged file would end it.
-        stage(connection, find_files(_record_paths(connection, path, results)))
-        leave_out_impossible(connection, now)
+        staged = stage(connection, find_files(_record_paths(connection, path, results)))
+        leave_out_impossible(connection, staged.columns, now)
         with transaction(connection):
             repaired = {RECORDS: _reload(connection, words, scratch=kind.scratch)}
             find_faults(connection, errors & _OUTRIGHT)

@@ -1,7 +1,9 @@
 """Checks of records before they are merged, and the summary of a file of them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -9,10 +11,12 @@ from duckdb import DuckDBPyConnection
 
 from analysis.results.source import text
 from orchestrator.store.database.connect import duckdb_message, has_rows, interruptible
-from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
+from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck
+from orchestrator.store.health.derived import with_derived
 from orchestrator.store.health.validate import define_conditions, define_sentences, suspected
 from orchestrator.store.merge.staging import leave_out, stage
 from orchestrator.store.records.validate import Damaged, one_line
+from orchestrator.store.schema.parquet_columns import KNOWN
 
 CLOCK_TOLERANCE = timedelta(days=1)
 """Time by which a record may be ahead of this machine's clock, which may have been set back or be
@@ -22,12 +26,6 @@ _NAMED = 3
 _NEEDED = "false"
 """A statistic that is missing is not impossible, and `--fix` fills it."""
 _CHECKS = tuple(check for check in RECORD_CHECKS if check.at_entry)
-_SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
-_FIND_SUSPECTS = f"""
-    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("incoming", _NEEDED)}
-    SELECT filename, file_row_number FROM records r WHERE {_SUSPECT}
-"""
-"""One scan for all checks, since most files are sound; few records need a sentence."""
 _SUSPECTS = with_derived(
     "(SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number))", _NEEDED
 )
@@ -50,13 +48,16 @@ _BY_FILE = f"""
 
 
 def leave_out_impossible(
-    connection: DuckDBPyConnection, moment: datetime | None = None
+    connection: DuckDBPyConnection, columns: Collection[str] = KNOWN, moment: datetime | None = None
 ) -> list[Damaged]:
-    """Take records that no measurement can have given out of `incoming`; returns their files."""
+    """Take records that no measurement can have given out of `incoming`; returns their files.
+
+    Only these columns have values, or the default of a column that is never null.
+    """
     if not has_rows(connection, "incoming"):
         return []
     define_conditions(connection, moment or datetime.now(UTC) + CLOCK_TOLERANCE)
-    connection.execute(_FIND_SUSPECTS)
+    connection.execute(_find_suspects(frozenset(columns)))
     connection.execute(_MAKE_IMPOSSIBLE)
     if has_rows(connection, "suspects"):
         define_sentences(connection)
@@ -72,6 +73,16 @@ def leave_out_impossible(
         leave_out(connection, "impossible")
     connection.execute("DROP TABLE suspects; DROP TABLE impossible")
     return damaged
+
+
+@cache
+def _find_suspects(columns: frozenset[str]) -> str:
+    """One scan for all checks, since most files are sound; few records need a sentence."""
+    conditions = filter(None, (check.condition_in(columns) for check in _CHECKS))
+    return f"""
+        CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("incoming", _NEEDED, columns)}
+        SELECT filename, file_row_number FROM records r WHERE ({") OR (".join(conditions)})
+    """
 
 
 def _find_impossible(check: RecordCheck) -> str:
@@ -113,11 +124,11 @@ def summarise_records(path: Path) -> RecordSummary | str:
     """The content of a file, or the reason why it cannot be merged."""
     with duckdb.connect() as connection:
         try:
-            damaged = stage(connection, [path])
-            if damaged:
-                return damaged[0].reason
+            staged = stage(connection, [path])
+            if staged.damaged:
+                return staged.damaged[0].reason
             ((records, repeated, hosts, *ids),) = connection.execute(_SUMMARY).fetchall()
-            impossible = leave_out_impossible(connection)
+            impossible = leave_out_impossible(connection, staged.columns)
         except duckdb.Error as error:
             return duckdb_message(error)
     runs, hardware, environments = (frozenset(names or ()) for names in ids)

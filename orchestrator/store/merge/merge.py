@@ -4,7 +4,7 @@ A clock may have been set back: a cell that was measured outweighs a verdict tha
 its chance, however new that is. Files from elsewhere replace no measurement of ours.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +21,7 @@ from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.kept import described_runs, keep_merged
 from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -81,8 +82,8 @@ def _worded(connection: DuckDBPyConnection, records: str, words: WriteWords) -> 
         yield f"(SELECT result_id, {names(WORD_COLUMNS)} FROM worded)"
 
 
-LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
-"""Takes rows out of `incoming`, and says which and why."""
+LeaveOut = Callable[[DuckDBPyConnection, Collection[str]], Sequence[Damaged]]
+"""Takes rows out of `incoming`, which has values in these columns, and says which and why."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +204,10 @@ def merge_files(
     """Merge the records of these files in one transaction; damaged files are reported."""
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
-    damaged = stage(connection, new, check_interrupt)
+    staged = stage(connection, new, check_interrupt)
+    damaged = [*staged.damaged]
     for refuse in admission.leave_out:
-        damaged += refuse(connection)
+        damaged += refuse(connection, staged.columns)
     welcome = "true" if admission.scratch else REAL
     refused = f"SELECT result_id FROM incoming WHERE NOT {welcome} ORDER BY result_id"
     refused_ids = _first_column(connection, refused)
@@ -222,7 +224,7 @@ def merge_files(
     with transaction(connection):
         if replaced:
             delete_results(connection, "SELECT result_id FROM chosen WHERE replaces")
-        insert_records(connection, taken, admission.words)
+        insert_records(connection, taken, admission.words, staged.columns)
         describe_shared(connection, seen)
         for run in runs:
             _describe(connection, run)
@@ -264,14 +266,25 @@ def incoming_in(table: str) -> str:
     return f"incoming SEMI JOIN {table} USING (filename, file_row_number)"
 
 
-def insert_records(connection: DuckDBPyConnection, records: str, words: WriteWords) -> None:
+def insert_records(
+    connection: DuckDBPyConnection,
+    records: str,
+    words: WriteWords,
+    columns: Collection[str] = KNOWN,
+) -> None:
+    """Store the records of a relation; all but these columns of record files are null."""
     with _worded(connection, records, words) as worded:
         for table, rows in (
             (RESULTS, f"{records} LEFT JOIN {worded} USING (result_id)"),
             (RAW, f"{records} WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
             (JOBS, f"{records} WHERE job IS NOT NULL"),
         ):
-            connection.execute(f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM {rows}")
+            selected = names(
+                column
+                for column in table.columns
+                if column.name in columns or column.name not in KNOWN
+            )
+            connection.execute(f"INSERT INTO {table.name} BY NAME SELECT {selected} FROM {rows}")
 
 
 def delete_results(connection: DuckDBPyConnection, ids: str) -> None:

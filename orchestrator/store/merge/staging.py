@@ -1,8 +1,10 @@
 """The first half of a merge: record files are read and validated, and damaged ones set aside."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from orchestrator.store.records.validate import (
     unreadable,
 )
 from orchestrator.store.schema.parquet_columns import (
+    DEFAULTS,
     FALSE_ID,
     NULL_IF_MISSING,
     TABLE_OF_ROWS,
@@ -41,17 +44,28 @@ _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9
 """The times that Python knows, wherever on earth."""
 
 
+@dataclass(frozen=True)
+class Staged:
+    """The files whose rows are not in `incoming`, and the columns of those that are."""
+
+    damaged: list[Damaged]
+    columns: frozenset[str]
+    """The columns that a sound file has; all others are null, or have their default."""
+
+
 def stage(
     connection: DuckDBPyConnection,
     files: Sequence[Path],
     check_interrupt: CheckInterrupt = lambda: None,
-) -> list[Damaged]:
-    """Make the temporary table `incoming` of the rows of all sound files; returns the others."""
+) -> Staged:
+    """Make the temporary table `incoming` of the rows of all sound files."""
     unstage(connection)
     connection.execute(f"CREATE TEMP TABLE incoming ({TABLE_OF_ROWS})")
     copy = _copy_small if are_small(files) else _copy_large
-    damaged = copy(connection, files, check_interrupt)
-    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
+    columns: set[str] = {*DEFAULTS}
+    damaged = copy(connection, files, columns, check_interrupt)
+    find_unsound = _find_unsound(frozenset(columns))
+    unsound = [name for (name,) in connection.execute(find_unsound).fetchall()]
     if unsound:
         names = ", ".join(map(text, unsound))
         connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
@@ -62,7 +76,7 @@ def stage(
         except DamagedFile as error:
             is_other = isinstance(error, OtherSchema)
             damaged.append(Damaged(path, str(error), other_schema=is_other))
-    return sorted(damaged, key=lambda file: file.path)
+    return Staged(sorted(damaged, key=lambda file: file.path), frozenset(columns))
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
@@ -93,9 +107,12 @@ def are_small(files: Sequence[Path]) -> bool:
 
 
 def _copy_small(
-    connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
+    connection: DuckDBPyConnection,
+    files: Sequence[Path],
+    columns: set[str],
+    check_interrupt: CheckInterrupt,
 ) -> list[Damaged]:
-    """Insert the rows of small files, those with the same columns together."""
+    """Insert the rows of small files, those with the same columns together, and note these."""
     damaged: list[Damaged] = []
     batch: list[Read] = []
     for read in read_tables(files, check_interrupt=check_interrupt):
@@ -105,12 +122,14 @@ def _copy_small(
             batch.append(read)
         size = sum(len(read.content) for read in batch)
         if len(batch) >= FILES_AT_ONCE or size > BYTES_AT_ONCE:
-            damaged += _insert(connection, batch)
+            damaged += _insert(connection, batch, columns)
             batch = []
-    return damaged + _insert(connection, batch)
+    return damaged + _insert(connection, batch, columns)
 
 
-def _insert(connection: DuckDBPyConnection, batch: Iterable[Read]) -> list[Damaged]:
+def _insert(
+    connection: DuckDBPyConnection, batch: Iterable[Read], columns: set[str]
+) -> list[Damaged]:
     """Insert the rows of small files together: a statement for each takes longer than reading.
 
     Those that lack no more than what is null where it is missing go into one statement. Returns
@@ -119,8 +138,8 @@ def _insert(connection: DuckDBPyConnection, batch: Iterable[Read]) -> list[Damag
     damaged: list[Damaged] = []
     groups_of_files: dict[tuple[str, ...], dict[Path, pa.Table]] = defaultdict(dict)
     for read in batch:
-        columns = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
-        groups_of_files[columns][read.path] = read.table().replace_schema_metadata()
+        required = tuple(name for name in read.columns if name not in NULL_IF_MISSING)
+        groups_of_files[required][read.path] = read.table().replace_schema_metadata()
     for tables in groups_of_files.values():
         try:
             groups = [_checked(tables)]
@@ -128,7 +147,9 @@ def _insert(connection: DuckDBPyConnection, batch: Iterable[Read]) -> list[Damag
             damaged += _remove_damaged(tables)
             groups = [_checked(alike) for alike in _by_schema(tables)]
         for rows in groups:
-            query = rows_query({*rows.column_names} - {*ORIGIN_COLUMNS}, "read_rows")
+            names = {*rows.column_names} - {*ORIGIN_COLUMNS}
+            columns |= names
+            query = rows_query(names, "read_rows")
             with registered(connection, "read_rows", rows):
                 connection.execute(f"INSERT INTO incoming BY NAME {query}")
     return damaged
@@ -170,21 +191,25 @@ def _checked(tables: Mapping[Path, pa.Table]) -> pa.Table:
 
 
 def _copy_large(
-    connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
+    connection: DuckDBPyConnection,
+    files: Sequence[Path],
+    columns: set[str],
+    check_interrupt: CheckInterrupt,
 ) -> list[Damaged]:
     damaged: list[Damaged] = []
     for path in files:
         try:
-            columns = check_pages(path, check_interrupt)
+            names = check_pages(path, check_interrupt)
         except DamagedFile as error:
             damaged.append(Damaged(path, str(error)))
             continue
+        columns |= {*names}
         located = (
             f"(SELECT *, {text(str(path))} AS filename,"
             " row_number() OVER () - 1 AS file_row_number FROM read_rows)"
         )
         with registered(connection, "read_rows", _dataset(path)):
-            connection.execute(f"INSERT INTO incoming BY NAME {rows_query(columns, located)}")
+            connection.execute(f"INSERT INTO incoming BY NAME {rows_query(names, located)}")
     return damaged
 
 
@@ -197,23 +222,31 @@ def _dataset(path: Path) -> Any:
     return ds.dataset([str(path)], format=form, filesystem=LocalFileSystem())
 
 
-def _impossible(column: SqlColumn) -> str:
-    """The condition under which a value is none that a record may have; empty if all are."""
-    conditions = []
+def _impossible(column: SqlColumn, columns: Collection[str]) -> Iterator[str]:
+    """The conditions under which a value is none that a record of these columns may have."""
     ours = "" if column.name in REQUIRED else f" AND source = '{OURS}'"
     if not column.nullable:
-        conditions.append(f"{column.name} IS NULL{ours}")
+        yield f"{column.name} IS NULL{ours}"
+    if column.name not in columns:
+        return
     if column.allowed:
         allowed = ", ".join(map(text, column.allowed))
-        conditions.append(f"{column.name} NOT IN ({allowed}){ours}")
+        yield f"{column.name} NOT IN ({allowed}){ours}"
     if column.type == "TIMESTAMPTZ":
-        conditions.append(f"{column.name} NOT BETWEEN {_FIRST} AND {_LAST}")
-    return " OR ".join(conditions)
+        yield f"{column.name} NOT BETWEEN {_FIRST} AND {_LAST}"
 
 
-_FAULTS = (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), FALSE_ID)
-_UNSOUND_ROW = " OR ".join([f"schema_version <> {SCHEMA_VERSION}", *filter(None, _FAULTS)])
-_UNSOUND_FILES = f"""
-    SELECT filename FROM incoming GROUP BY filename HAVING bool_or({_UNSOUND_ROW}) ORDER BY filename
-"""
-"""The files with rows that no record may have; to plan it as a filter takes twice as long."""
+@cache
+def _find_unsound(columns: frozenset[str]) -> str:
+    """Ask for files with rows that no record may have; a filter takes twice as long to plan."""
+    faults = " OR ".join(
+        [
+            f"schema_version <> {SCHEMA_VERSION}",
+            *(fault for column in RECORD for fault in _impossible(column, columns)),
+            *map(is_path, ID_COLUMNS),
+            FALSE_ID,
+        ]
+    )
+    return f"""
+        SELECT filename FROM incoming GROUP BY filename HAVING bool_or({faults}) ORDER BY filename
+    """

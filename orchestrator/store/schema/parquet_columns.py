@@ -74,11 +74,15 @@ TABLE_OF_ROWS = ", ".join(f"{name} {type_}" for name, type_ in _ROW_COLUMNS.item
 
 
 def rows_query(names: Iterable[str], rows: str) -> str:
-    """SELECT rows with these columns of record files under those that a merge works with."""
+    """SELECT rows with these columns of record files under those that a merge works with.
+
+    Those that are null are left out.
+    """
     columns = frozenset(names)
     known = (
-        name if name in columns else f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
+        name if name in columns else f"{DEFAULTS[name]}::{column.type} AS {name}"
         for name, column in KNOWN.items()
+        if name in columns or name in DEFAULTS
     )
     return (
         "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"

@@ -96,11 +96,14 @@ class Table:
     strings costs more than a merge that looks before it writes."""
 
     @property
-    def ddl(self) -> str:
+    def create(self) -> str:
         body = ", ".join(column.definition for column in self.columns)
         key = f", PRIMARY KEY ({self.columns[0].name})" if self.keyed else ""
-        create = f"CREATE TABLE {self.name} ({body}{key})"
-        return "; ".join([create, *comments("TABLE", self.name, self.doc, self.columns)])
+        return f"CREATE TABLE {self.name} ({body}{key})"
+
+    @property
+    def ddl(self) -> str:
+        return "; ".join([self.create, *comments("TABLE", self.name, self.doc, self.columns)])
 
     @property
     def names(self) -> str:

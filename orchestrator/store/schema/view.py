@@ -33,9 +33,12 @@ class View:
     query: str
 
     @property
+    def create(self) -> str:
+        return f"CREATE VIEW {self.name} AS {self.query}"
+
+    @property
     def ddl(self) -> str:
-        create = f"CREATE VIEW {self.name} AS {self.query}"
-        return "; ".join([create, *comments("VIEW", self.name, self.doc, self.columns)])
+        return "; ".join([self.create, *comments("VIEW", self.name, self.doc, self.columns)])
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ def test_no_reader_takes_one_for_a_verdict(tmp_path: Path) -> None:
 
     paths = leave_all()
     with duckdb.connect() as connection:
-        damaged = stage(connection, folder.files)
+        damaged = stage(connection, folder.files).damaged
         damaged += leave_out_strangers(connection, folder.expected)
         assert sorted(file.path for file in damaged) == sorted(paths)
         rows = connection.sql("SELECT cell_id FROM incoming").fetchall()

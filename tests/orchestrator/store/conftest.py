@@ -10,6 +10,8 @@ from threading import Timer
 import duckdb
 import pytest
 
+from orchestrator.store.schema.tables import TABLES, VERSION
+from orchestrator.store.store import Store
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
 
@@ -44,6 +46,21 @@ def save(results: Path) -> Save:
     return save_all
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(tmp_path_factory.mktemp("opened") / "benchmarks.duckdb") as store:
+        yield store
+
+
+@pytest.fixture
+def store(opened: Store) -> Store:
+    """A database without rows, open for writing: the same for all tests of a file."""
+    tables = [table.name for table in TABLES if table is not VERSION]
+    delete = "; ".join(f"DELETE FROM {name}" for name in tables)
+    opened._connection.execute(f"BEGIN; {delete}; COMMIT")
+    return opened
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that other users may enter, which pytest's own may not."""
@@ -60,8 +77,11 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, before)
 
 
-def scalar(database: Path, sql: str) -> object:
-    with duckdb.connect(database, read_only=True) as connection:
-        row = connection.execute(sql).fetchone()
+def scalar(database: Path | Store, sql: str) -> object:
+    if isinstance(database, Store):
+        row = database._connection.execute(sql).fetchone()
+    else:
+        with duckdb.connect(database, read_only=True) as connection:
+            row = connection.execute(sql).fetchone()
     assert row is not None
     return row[0]

@@ -176,21 +176,16 @@ def test_a_database_is_not_merged_into_itself(theirs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_database_brings_what_a_bundle_of_it_would(theirs: Path, tmp_path: Path) -> None:
-    lab = tmp_path / "lab.duckdb"
-    report = merge_paths([theirs], lab, scratch=False)
-    assert (report.inserted, report.hosts) == (3, (("example-host", 3),))
-    assert content(lab) == content(theirs)
-    assert merge_paths([theirs], lab, scratch=False).unchanged == 3
-
-
-@pytest.mark.slow
-def test_its_rows_replace_nothing_and_pass_the_checks_of_bundles(
+def test_a_database_brings_what_a_bundle_of_it_would_and_replaces_nothing(
     theirs: Path, tmp_path: Path
 ) -> None:
     lab = tmp_path / "lab.duckdb"
-    merge_paths([theirs], lab, scratch=False)
+    report = merge_paths([theirs], lab, scratch=False)
+    assert (report.inserted, report.hosts) == (3, (("example-host", 3),))
     before = content(lab)
+    assert before == content(theirs)
+    assert merge_paths([theirs], lab, scratch=False).unchanged == 3
+
     execute(
         theirs,
         """UPDATE benchmark_results SET recorded_at = recorded_at + INTERVAL 1 HOUR,

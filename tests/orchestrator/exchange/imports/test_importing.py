@@ -89,7 +89,7 @@ def test_no_default_view_shows_them(imported: Place) -> None:
     ]
 
 
-def test_importing_twice_adds_nothing_and_writes_nothing(imported: Place) -> None:
+def test_importing_twice_adds_nothing_even_under_another_name(imported: Place) -> None:
     before = {file: file.stat().st_mtime_ns for file in imported.files()}
     content = imported.table()
     runs = imported.table("benchmark_runs")
@@ -98,8 +98,6 @@ def test_importing_twice_adds_nothing_and_writes_nothing(imported: Place) -> Non
     assert imported.table() == content
     assert imported.table("benchmark_runs") == runs
 
-
-def test_another_name_is_the_same_content(imported: Place) -> None:
     (imported.sources / "timm.csv").rename(imported.sources / "renamed.csv")
     assert counts(imported.import_files()) == (0, 0, 6, 0)
     (row,) = imported.ask(
@@ -166,6 +164,7 @@ def test_the_database_can_be_made_anew_from_the_files(imported: Place, tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("which", ["results", "results/imports", "each file"])
 def test_the_imports_are_described_anew(imported: Place, tmp_path: Path, which: str) -> None:
     runs = imported.table("benchmark_runs")
@@ -321,6 +320,7 @@ def changes_nothing(data: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_blank_text_is_null(blank: str) -> None:
     changes_nothing(DIRECT | {"hardware": blank, "cpu_model": blank, "device_name": blank})
@@ -328,7 +328,7 @@ def test_blank_text_is_null(blank: str) -> None:
 
 @pytest.mark.slow
 def test_whatever_a_file_holds_is_imported_once() -> None:
-    try_examples(12, changes_nothing, mutated(SAMPLES))
+    try_examples(8, changes_nothing, mutated(SAMPLES))
 
 
 @pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])

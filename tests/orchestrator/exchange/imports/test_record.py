@@ -1,5 +1,6 @@
 """Rows of others: what the file says, where it stands, and never a proof."""
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -222,13 +223,18 @@ EVERYTHING = "SELECT * FROM benchmark_results ORDER BY result_id"
 RUNS = "SELECT run_id, command, matrix_path FROM benchmark_runs ORDER BY run_id"
 
 
-@pytest.fixture
-def packing(tmp_path: Path) -> Place:
-    packing = Place(tmp_path)
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = Place(tmp_path_factory.mktemp("imported"))
     for number in range(6):
-        write(packing.sources / f"direct{number}.json", DIRECT | {"model": f"model-{number}"})
-    packing.import_files()
-    return packing
+        write(place.sources / f"direct{number}.json", DIRECT | {"model": f"model-{number}"})
+    place.import_files()
+    return place.sources.parent
+
+
+@pytest.fixture
+def packing(imported: Path, tmp_path: Path) -> Place:
+    return Place(shutil.copytree(imported, tmp_path, dirs_exist_ok=True))
 
 
 def stored_rows(database: Path, question: str = EVERYTHING) -> list[dict[str, object]]:

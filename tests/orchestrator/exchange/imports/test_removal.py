@@ -67,42 +67,38 @@ def a_place(folder: Path) -> Removal:
 
 
 @pytest.mark.parametrize("imports", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_what_the_database_holds_is_deleted(place: Removal, imports: int) -> None:
+def test_what_the_database_holds_is_deleted(held: Removal, imports: int) -> None:
     for _ in range(imports - 1):
-        place.import_files()
-    assert place.remove(place.imported()) == {"direct.json": None, "timm.csv": None}
-    assert place.left() == []
-    assert len(place.table()) == 4
+        held.import_files()
+    assert held.remove(held.verdicts()) == {"direct.json": None, "timm.csv": None}
+    assert held.left() == []
+    assert len(held.table()) == 4
 
 
-def test_every_name_of_a_content_goes(place: Removal) -> None:
-    write(place.sources / "second.json", DIRECT)
-    verdicts = place.imported()
+def test_every_name_of_a_content_goes(held: Removal) -> None:
+    write(held.sources / "second.json", DIRECT)
+    verdicts = held.verdicts()
     assert [each.kind for each in verdicts] == ["records", "same content", "records"]
-    assert set(place.remove(verdicts).values()) == {None}
+    assert set(held.remove(verdicts).values()) == {None}
 
 
-def test_files_without_records_stay(place: Removal) -> None:
+def test_files_without_records_and_with_entries_that_were_left_out_stay(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     write(place.sources / "notes.md", "nothing")
     write(place.sources / "cut.json", "{")
+    write(place.sources / "timm.csv", TABLE + "slow,224,1,fast,1,1\n")
     kept = place.remove(place.imported())
     reason = "none of its content is in the database"
     assert {kept[name] for name in ("models.json", "notes.md", "cut.json")} == {reason}
-    assert place.left() == ["cut.json", "models.json", "notes.md"]
+    assert kept["timm.csv"] == "1 of its entries could not be read, and are in no database"
+    assert place.left() == ["cut.json", "models.json", "notes.md", "timm.csv"]
 
 
-def test_a_file_with_entries_that_were_left_out_stays(place: Removal) -> None:
-    write(place.sources / "timm.csv", TABLE + "slow,224,1,fast,1,1\n")
-    kept = place.remove(place.imported())["timm.csv"]
-    assert kept == "1 of its entries could not be read, and are in no database"
-
-
-def test_young_files_stay(place: Removal) -> None:
-    future, old = place.sources / "direct.json", place.sources / "timm.csv"
+def test_young_files_stay(held: Removal) -> None:
+    future, old = held.sources / "direct.json", held.sources / "timm.csv"
     for file, days in ((future, 1), (old, -31)):
         os.utime(file, (time.time(), time.time() + days * DAY_S))
-    kept = place.remove(place.imported(), older_than_s=30 * DAY_S)
+    kept = held.remove(held.verdicts(), older_than_s=30 * DAY_S)
     assert kept == {"direct.json": "it was changed within the last 30 days", "timm.csv": None}
 
 
@@ -171,15 +167,16 @@ def test_without_a_database_nothing_goes(place: Removal) -> None:
     assert not place.database.exists()
 
 
-def test_links_are_never_followed(place: Removal, tmp_path: Path) -> None:
+def test_links_are_never_followed(held: Removal, tmp_path: Path) -> None:
     outside = write(tmp_path / "outside/other.csv", LATER)
-    link = place.sources / "link.csv"
+    link = held.sources / "link.csv"
     link.symlink_to(outside)
-    (place.sources / "way-out").symlink_to(outside.parent)
-    kept = place.remove(place.imported())
+    (held.sources / "way-out").symlink_to(outside.parent)
+    held.import_files()
+    kept = held.remove(held.verdicts())
     assert kept["link.csv"] == "none of its content is in the database"
     assert "other.csv" not in kept
-    named = place.remove(verdicts_on(link, place.sources))
+    named = held.remove(verdicts_on(link, held.sources))
     assert named["link.csv"] == f"{link} is a link, and links are not followed to delete"
     assert outside.exists()
     assert link.is_symlink()

@@ -14,7 +14,7 @@ from orchestrator.store.query.ask import query
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
 from runner.contract.errors import StoreError
-from tests.orchestrator.store.conftest import Save, scalar
+from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import (
     content,
     done,
@@ -26,7 +26,6 @@ from tests.support.databases import (
     script,
     started,
 )
-from tests.support.records import a_record
 
 DIE = """
 import os, sys, duckdb
@@ -39,14 +38,6 @@ COPY_TO_A_FULL_DISK = refused(
     "copy_database(paths[0], paths[1], 1)",
     "from orchestrator.store.health.copies import copy_database",
 )
-
-
-@pytest.fixture
-def filled(database: Path, results: Path, save: Save) -> Path:
-    save(a_record(), a_record(batch_size=2))
-    with Store.open(database) as store:
-        store.merge([results])
-    return database
 
 
 @pytest.fixture
@@ -73,7 +64,7 @@ def test_what_a_killed_writer_left_in_the_log_is_copied(filled: Path, target: Pa
 def test_an_older_copy_is_replaced(filled: Path, target: Path) -> None:
     copy_database(filled, target, wait_s=1)
     with duckdb.connect(filled) as connection:
-        connection.execute("DELETE FROM benchmark_results WHERE batch_size = 2")
+        connection.execute("DELETE FROM benchmark_results WHERE batch_size = 8")
     copy_database(filled, target, wait_s=1)
     assert scalar(target, "SELECT count(*) FROM benchmark_results") == 1
 
@@ -180,6 +171,7 @@ def _moments(path: Path) -> list[Callable[[], bool]]:
 
 
 @pytest.mark.slow
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("moment", range(5))
 def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: int) -> None:
     before = everything(roomy)

@@ -165,23 +165,24 @@ def _digits(value: object) -> object:
 
 
 @pytest.mark.slow
-def test_durations_of_something_else_change_no_statistic(database: Path) -> None:
+def test_durations_of_something_else_and_a_batch_that_the_cell_does_not_name_derive_nothing(
+    database: Path,
+) -> None:
+    other = FIRST.replace("-b1-", "-b4-")
     harm(
         database,
-        f"UPDATE raw_benchmark_data SET durations_ns = [11, 12, 13] WHERE result_id = '{FIRST}'",
+        f"""
+        UPDATE raw_benchmark_data SET durations_ns = [11, 12, 13] WHERE result_id = '{FIRST}';
+        UPDATE benchmark_results SET batch_size = 8 WHERE result_id = '{other}'
+        """,
     )
     fixed = fix_database(database, None, now=NOW)
-    assert (dict(fixed.mended), fixed.quarantined) == ({}, 1)
-    (row,) = held(database)
+    assert (dict(fixed.mended), fixed.quarantined) == ({}, 2)
+    row, misnamed = held(database)
+    assert (row["result_id"], misnamed["result_id"]) == (FIRST, other)
     kept = json.loads(str(row["content"]))
     assert kept["durations_ns"] == [11, 12, 13]
     assert kept["latency_median_s"] == 0.003
-
-
-@pytest.mark.slow
-def test_a_batch_that_the_cell_does_not_name_derives_no_throughput(database: Path) -> None:
-    harm(database, f"UPDATE benchmark_results SET batch_size = 8 WHERE result_id = '{FIRST}'")
-    assert fix_database(database, None, now=NOW).quarantined == 1
 
 
 @pytest.mark.slow
@@ -211,7 +212,9 @@ def test_nothing_of_a_row_in_quarantine_is_lost(database: Path) -> None:
 
 
 @pytest.mark.slow
-def test_quarantine_is_told_as_a_note_and_leftovers_of_killed_fixes_go(database: Path) -> None:
+def test_quarantine_is_told_as_a_note_until_a_newer_record_of_the_cell_is_taken(
+    database: Path, tmp_path: Path
+) -> None:
     leftover = database.with_name(f".{database.name}.before-fix-20261121T170000Z.copy")
     leftover.write_text("half a copy")
     harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
@@ -220,11 +223,6 @@ def test_quarantine_is_told_as_a_note_and_leftovers_of_killed_fixes_go(database:
     assert not leftover.exists()
     assert "unknown word: status is fine" in notes["in quarantine"].examples[0]
 
-
-@pytest.mark.slow
-def test_a_newer_record_of_a_cell_in_quarantine_is_taken(database: Path, tmp_path: Path) -> None:
-    harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
-    fix_database(database, None, now=NOW)
     newer = records()[0].model_copy(update={"recorded_at": RECORDED_AT + timedelta(hours=1)})
     with Store.open(database) as store:
         assert store.merge(saved(tmp_path / "newer", [newer])) == MergeReport(inserted=1)
@@ -277,7 +275,7 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
     usual_s = time_of(script(FIX, IMPORTS), other, NOW.isoformat())
     fixed = content(other)
     chance = random.Random(os.urandom(8))
-    for _ in range(3):
+    for _ in range(2):
         database.write_bytes(harmed)
         killed(
             script(FIX, IMPORTS), database, NOW.isoformat(), when=after(chance.uniform(0, usual_s))

@@ -51,7 +51,7 @@ KINDS: list[tuple[Callable[[Path], object], str]] = [
 
 
 @pytest.mark.timeout(60)
-def test_in_a_folder_each_is_named_and_the_rest_is_merged(tmp_path: Path) -> None:
+def test_in_a_folder_each_is_named_and_the_rest_is_merged(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     save_record(a_record(), folder)
@@ -61,8 +61,7 @@ def test_in_a_folder_each_is_named_and_the_rest_is_merged(tmp_path: Path) -> Non
         path.parent.mkdir()
         make(path)
         expected[path] = reason
-    with Store.open(tmp_path / "new.duckdb") as store:
-        report = store.merge([folder])
+    report = store.merge([folder])
     reasons = {file.path: file.reason for file in report.damaged}
     assert (report.inserted, reasons.keys()) == (1, expected.keys())
     assert [path for path in expected if expected[path] not in reasons[path]] == []
@@ -71,38 +70,34 @@ def test_in_a_folder_each_is_named_and_the_rest_is_merged(tmp_path: Path) -> Non
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("make", "reason"), KINDS[3:])
 def test_named_by_itself_it_is_refused_likewise(
-    make: Callable[[Path], object], reason: str, tmp_path: Path
+    make: Callable[[Path], object], reason: str, store: Store, tmp_path: Path
 ) -> None:
     make(path := tmp_path / "hostile.parquet")
-    with Store.open(tmp_path / "new.duckdb") as store:
-        report = store.merge([path])
+    report = store.merge([path])
     assert [damaged.path for damaged in report.damaged] == [path]
     assert reason in report.damaged[0].reason
 
 
-def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
+def test_a_link_that_the_user_names_is_followed(store: Store, tmp_path: Path) -> None:
     _link(link := tmp_path / "link.parquet")
     (tmp_path / "folder").symlink_to(tmp_path / "real")
     (tmp_path / "real").mkdir()
     save_record(a_record(), tmp_path / "real")
-    with Store.open(tmp_path / "new.duckdb") as store:
-        assert store.merge([link, tmp_path / "folder"]) == MergeReport(inserted=2)
+    assert store.merge([link, tmp_path / "folder"]) == MergeReport(inserted=2)
 
 
-def test_a_large_file_is_looked_at_like_a_small_one(tmp_path: Path) -> None:
+def test_a_large_file_is_looked_at_like_a_small_one(store: Store, tmp_path: Path) -> None:
     content = HOSTILE_FILES["values that the footer denies"](to_table([a_record()]))
     (path := tmp_path / "large.parquet").write_bytes(content[:4] + b"\0" * 2_000_000 + content[4:])
-    with Store.open(tmp_path / "new.duckdb") as store:
-        (damaged,) = store.merge([path]).damaged
+    (damaged,) = store.merge([path]).damaged
     assert damaged.path == path
 
 
-def test_folders_below_the_deepest_are_named(tmp_path: Path) -> None:
+def test_folders_below_the_deepest_are_named(store: Store, tmp_path: Path) -> None:
     deep = tmp_path / "results" / Path(*["d"] * 40)
     deep.mkdir(parents=True)
     save_record(a_record(), deep)
-    with Store.open(tmp_path / "new.duckdb") as store:
-        (damaged,) = store.merge([tmp_path / "results"]).damaged
+    (damaged,) = store.merge([tmp_path / "results"]).damaged
     assert damaged == Damaged(
         tmp_path / "results" / Path(*["d"] * 33), "is a folder, not a plain file"
     )

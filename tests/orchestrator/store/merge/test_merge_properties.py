@@ -63,7 +63,7 @@ def _merged(database: Path, parts: Sequence[Sequence[Path]]) -> list[MergeReport
 
 
 @pytest.mark.slow
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=settings().max_examples // 6)
 @given(records=RECORDS, data=st.data())
 def test_order_and_split_do_not_matter(records: list[Record], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -1,6 +1,7 @@
 """Databases for questions of every kind: made once, copied where a test changes one."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(folder / "benchmarks.duckdb") as store:
         store.merge([folder], words=record_words)
     return folder / "benchmarks.duckdb"
+
+
+@pytest.fixture(scope="module")
+def asked(two_results: Path) -> Iterator[Path]:
+    """The same, which a reader has open already: to open it takes longer than most questions."""
+    with Store.open_readonly(two_results):
+        yield two_results
 
 
 @pytest.fixture

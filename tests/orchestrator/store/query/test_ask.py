@@ -19,9 +19,9 @@ from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 from tests.support.records import NOISY, a_failure, a_record
 
 
-def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
+def test_a_wrong_column_keeps_the_suggestion(asked: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        query(filled, "SELECT throughputt FROM benchmark_performance")
+        query(asked, "SELECT throughputt FROM benchmark_performance")
     message = str(caught.value)
     assert '"throughput"' in message
     assert "LINE 1" not in message
@@ -56,9 +56,9 @@ def test_no_question_can_do_harm(
 
 
 @pytest.mark.parametrize("sql", ["", " ; ", "-- nothing"])
-def test_no_question_no_answer(filled: Path, sql: str) -> None:
+def test_no_question_no_answer(asked: Path, sql: str) -> None:
     with pytest.raises(UsageError, match="has no result"):
-        query(filled, sql)
+        query(asked, sql)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_no_question_no_answer(filled: Path, sql: str) -> None:
         ("SELECT comment FROM duckdb_columns() WHERE table_name = 'benchmark_runs'", None),
     ],
 )
-def test_every_kind_of_question_is_answered(filled: Path, sql: str, rows: int | None) -> None:
-    found = query(filled, sql).num_rows
+def test_every_kind_of_question_is_answered(asked: Path, sql: str, rows: int | None) -> None:
+    found = query(asked, sql).num_rows
     assert found == rows if rows else found > 0
 
 
@@ -91,8 +91,8 @@ def test_a_question_may_be_asked_while_the_store_is_open(filled: Path) -> None:
         assert len(store.runs()) == 1
 
 
-def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
-    with asking(filled, "SELECT * FROM range(1000000000000)") as answer:
+def test_a_huge_answer_does_not_have_to_fit_into_memory(asked: Path) -> None:
+    with asking(asked, "SELECT * FROM range(1000000000000)") as answer:
         assert next(answer.batches).num_rows > 0
 
 
@@ -109,20 +109,20 @@ def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
         ("FROM 'other.csv'", "this database alone"),
     ],
 )
-def test_the_hint_fits_the_kind_of_error(filled: Path, sql: str, hint: str) -> None:
+def test_the_hint_fits_the_kind_of_error(asked: Path, sql: str, hint: str) -> None:
     with pytest.raises(UsageError, match="the query failed") as caught:
-        query(filled, sql)
+        query(asked, sql)
     assert "LINE 1" not in str(caught.value)
     assert hint in str(caught.value.hint)
 
 
-def test_times_are_shown_in_utc(filled: Path) -> None:
-    table = query(filled, "SELECT TIMESTAMPTZ '2026-11-21 12:00:00+02'::VARCHAR AS t")
+def test_times_are_shown_in_utc(asked: Path) -> None:
+    table = query(asked, "SELECT TIMESTAMPTZ '2026-11-21 12:00:00+02'::VARCHAR AS t")
     assert table.to_pydict() == {"t": ["2026-11-21 10:00:00+00"]}
 
 
-def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
-    assert query(filled, "SELECT 1 AS a, 2 AS a, 3 AS a").column_names == ["a", "a_1", "a_2"]
+def test_columns_of_the_same_name_are_told_apart(asked: Path) -> None:
+    assert query(asked, "SELECT 1 AS a, 2 AS a, 3 AS a").column_names == ["a", "a_1", "a_2"]
 
 
 def test_a_database_that_is_being_written_says_so(filled: Path) -> None:
@@ -181,7 +181,7 @@ PYTHON = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     site = tmp_path_factory.mktemp("site")
     folder = site / "results" / "run"
     folder.mkdir(parents=True)
@@ -208,7 +208,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_record(record, folder)
     with Store.open(site / "results" / "benchmarks.duckdb") as store:
         store.merge([folder])
-    return site
+    with Store.open_readonly(store.path):
+        yield site
 
 
 def test_the_page_has_examples() -> None:

@@ -26,10 +26,10 @@ def test_time_runs_out(filled: Path, sql: str) -> None:
     Store.open(filled).close()
 
 
-def test_time_runs_out_between_batches(filled: Path) -> None:
+def test_time_runs_out_between_batches(asked: Path) -> None:
     late = f"SELECT i FROM ({ENDLESS}) WHERE i < 100000 OR hash(i) = 5"
     with (
-        asking(filled, late, timeout_s=0.5) as answer,
+        asking(asked, late, timeout_s=0.5) as answer,
         pytest.raises(UsageError, match="no answer within"),
     ):
         assert sum(batch.num_rows for batch in answer.batches) < 0
@@ -43,23 +43,23 @@ def test_ctrl_c_ends_a_question(filled: Path, sql: str, ctrl_c: Callable[[], Non
     Store.open(filled).close()
 
 
-def test_ctrl_c_while_rows_are_read(filled: Path, ctrl_c: Callable[[], None]) -> None:
-    with asking(filled, ENDLESS) as answer:
+def test_ctrl_c_while_rows_are_read(asked: Path, ctrl_c: Callable[[], None]) -> None:
+    with asking(asked, ENDLESS) as answer:
         next(answer.batches)
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             deque(answer.batches, maxlen=0)
 
 
-def test_memory_runs_out(filled: Path) -> None:
+def test_memory_runs_out(asked: Path) -> None:
     with pytest.raises(UsageError, match="the query failed: Out of Memory Error") as caught:
-        query(filled, LIST, memory_bytes=100 * 2**20)
+        query(asked, LIST, memory_bytes=100 * 2**20)
     assert "--memory" in str(caught.value.hint)
 
 
-def test_an_answer_that_fits_no_table(filled: Path) -> None:
+def test_an_answer_that_fits_no_table(asked: Path) -> None:
     with pytest.raises(UsageError, match=r"its answer takes more than 95\.3MiB of memory at once"):
-        query(filled, ENDLESS, memory_bytes=10**8)
+        query(asked, ENDLESS, memory_bytes=10**8)
 
 
 def test_an_answer_for_the_screen_has_the_same_limits(
@@ -83,9 +83,9 @@ def test_an_answer_for_the_screen_has_the_same_limits(
     Store.open(filled).close()
 
 
-def test_each_question_sets_its_limit_of_memory(filled: Path) -> None:
+def test_each_question_sets_its_limit_of_memory(asked: Path) -> None:
     setting = "SELECT current_setting('memory_limit') AS value"
-    with Store.open_readonly(filled) as store:
+    with Store.open_readonly(asked) as store:
         default = store.arrow(setting)
         assert store.arrow(setting, memory_bytes=2**30).to_pylist() == [{"value": "1.0 GiB"}]
         assert store.arrow(setting) == default
@@ -142,15 +142,15 @@ def _refuse(**_: object) -> str:
     [(f"SELECT '{'x' * 10**6}'::INTEGER", "Conversion Error"), (f"SELEC {'y' * 10**6}", "Parser")],
     ids=["value", "word"],
 )
-def test_errors_are_short_and_one_line(filled: Path, sql: str, word: str) -> None:
+def test_errors_are_short_and_one_line(asked: Path, sql: str, word: str) -> None:
     with pytest.raises(UsageError, match=word) as caught:
-        query(filled, sql)
+        query(asked, sql)
     assert len(str(caught.value)) < 700
 
 
-def test_no_value_forges_a_line_of_ours(filled: Path) -> None:
+def test_no_value_forges_a_line_of_ours(asked: Path) -> None:
     with pytest.raises(UsageError, match="Conversion Error") as caught:
-        query(filled, "SELECT ('x' || chr(10) || 'hint: run this')::INTEGER")
+        query(asked, "SELECT ('x' || chr(10) || 'hint: run this')::INTEGER")
     assert "\n" not in str(caught.value)
 
 

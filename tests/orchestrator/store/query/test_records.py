@@ -34,9 +34,7 @@ def as_recorded(record: StoredRecord) -> dict[str, object]:
     return {name: getattr(record, name) for name in Record.model_fields}
 
 
-def test_a_whole_record_is_the_one_that_was_merged(
-    database: Path, results: Path, save: Save
-) -> None:
+def test_a_whole_record_is_the_one_that_was_merged(store: Store, results: Path, save: Save) -> None:
     recorded = a_record(
         image="accelmatrix-cpu:1",
         image_digest="sha256:0",
@@ -45,74 +43,67 @@ def test_a_whole_record_is_the_one_that_was_merged(
         execution_options={"threads": "2"},
     )
     save(recorded)
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        record = only(store, whole=True)
+    store.merge([results], words=record_words)
+    record = only(store, whole=True)
     assert as_recorded(record) == recorded.model_dump()
     assert record.result_id == f"{recorded.run_id}/{recorded.cell_id}"
     assert (record.source, record.simulated) == ("accelmatrix", False)
 
 
-def test_what_is_large_comes_on_demand_alone(database: Path, results: Path, save: Save) -> None:
+def test_what_is_large_comes_on_demand_alone(store: Store, results: Path, save: Save) -> None:
     recorded = a_record()
     save(recorded)
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        record = only(store)
+    store.merge([results], words=record_words)
+    record = only(store)
     nothing = dict.fromkeys(ON_DEMAND)
     assert as_recorded(record) == recorded.model_dump() | nothing
 
 
-def test_where_nothing_fits_nothing_comes(database: Path, results: Path, save: Save) -> None:
+def test_where_nothing_fits_nothing_comes(store: Store, results: Path, save: Save) -> None:
     save(a_record())
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        for whole in (False, True):
-            assert list(store.records(whole=whole, batch_size=999)) == []
+    store.merge([results], words=record_words)
+    for whole in (False, True):
+        assert list(store.records(whole=whole, batch_size=999)) == []
 
 
-def test_a_failure_is_a_value_too(database: Path, results: Path, save: Save) -> None:
+def test_a_failure_is_a_value_too(store: Store, results: Path, save: Save) -> None:
     save(a_failure("timeout", "hung"))
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        record = only(store, trusted=False, whole=True)
+    store.merge([results], words=record_words)
+    record = only(store, trusted=False, whole=True)
     assert (record.status, record.reason, record.throughput) == ("timeout", "hung", None)
     assert record.durations_ns is None
 
 
-def test_imported_rows_lack_what_their_file_did_not_tell(database: Path, results: Path) -> None:
+def test_imported_rows_lack_what_their_file_did_not_tell(store: Store, results: Path) -> None:
     _save_foreign(results / "foreign.parquet")
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        assert list(store.records()) == []
-        with pytest.raises(UsageError, match="no trusted result has that source"):
-            store.records(source="timm")
-        record = only(store, trusted=False, whole=True)
+    store.merge([results], words=record_words)
+    assert list(store.records()) == []
+    with pytest.raises(UsageError, match="no trusted result has that source"):
+        store.records(source="timm")
+    record = only(store, trusted=False, whole=True)
     assert (record.source, record.source_measured_at) == ("timm", MEASURED_AT)
     assert (record.backend, record.runtime, record.seed) == ("tpu", None, None)
     assert record.throughput == 12.5
 
 
-def test_times_of_imported_rows_are_those_of_their_file(database: Path, results: Path) -> None:
+def test_times_of_imported_rows_are_those_of_their_file(store: Store, results: Path) -> None:
     _save_foreign(results / "foreign.parquet")
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        assert list(store.records(trusted=False, since=RECORDED_AT)) == []
-        assert len(list(store.records(trusted=False, since=MEASURED_AT))) == 1
+    store.merge([results], words=record_words)
+    assert list(store.records(trusted=False, since=RECORDED_AT)) == []
+    assert len(list(store.records(trusted=False, since=MEASURED_AT))) == 1
 
 
 @pytest.mark.slow
-def test_many_records_come_in_batches(database: Path, results: Path, save: Save) -> None:
+def test_many_records_come_in_batches(store: Store, results: Path, save: Save) -> None:
     count = _BATCH_ROWS + 3
     table = pa.Table.from_pylist(
         [a_record(batch_size=size).model_dump() for size in range(1, count + 1)], arrow_schema()
     )
     pq.write_table(table, results / "many.parquet")
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        stream = store.records()
-        assert next(stream).model == "bert-tiny"
-        assert {record.batch_size for record in stream} | {1} == set(range(1, count + 1))
+    store.merge([results], words=record_words)
+    stream = store.records()
+    assert next(stream).model == "bert-tiny"
+    assert {record.batch_size for record in stream} | {1} == set(range(1, count + 1))
 
 
 def test_other_questions_may_be_asked_between_records(

@@ -23,22 +23,18 @@ TIMED = ("steady_time_s", "latency_median_s", "throughput", "iterations")
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
 
 
-def test_verdicts_are_the_statuses_of_one_run(database: Path, results: Path, save: Save) -> None:
+def test_verdicts_are_the_statuses_of_one_run(store: Store, results: Path, save: Save) -> None:
     save(
         a_record(run_id="1", batch_size=1),
         a_failure("timeout", "hung", run_id="1", batch_size=8),
         a_record(run_id="2", batch_size=64),
     )
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        assert store.verdicts("1") == {
-            CELL: "ok",
-            "cpu-bert-tiny-fp32-b8-s128-inference": "timeout",
-        }
-        assert store.verdicts("unheard of") == {}
+    store.merge([results], words=record_words)
+    assert store.verdicts("1") == {CELL: "ok", "cpu-bert-tiny-fp32-b8-s128-inference": "timeout"}
+    assert store.verdicts("unheard of") == {}
 
 
-def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save) -> None:
+def test_runs_are_counted_newest_first(store: Store, results: Path, save: Save) -> None:
     save(a_record(run_id="1"), a_failure("lost", "gone", run_id="1", batch_size=2))
     planned = Run(
         run_id="2",
@@ -46,10 +42,9 @@ def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save
         planned=16,
         orchestrator_version="0.1.0",
     )
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        store.merge([], planned)
-        newest, oldest = store.runs()
+    store.merge([results], words=record_words)
+    store.merge([], planned)
+    newest, oldest = store.runs()
     assert (newest.run_id, newest.planned, newest.counts) == ("2", 16, {})
     assert (newest.started_at, newest.finished_at) == (planned.started_at, None)
     assert (oldest.run_id, oldest.planned) == ("1", None)
@@ -58,16 +53,15 @@ def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save
 
 
 def test_a_run_tells_who_measured_and_the_newest_is_ours(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     save(a_record(run_id="1"), a_record(run_id="2"))
     later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1), proof="none")
     imported = to_table([later]).append_column("source", [["timm"]])
     pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
-    with Store.open(database) as store:
-        assert newest_run(store.runs()) is None
-        store.merge([results], words=record_words)
-        runs = store.runs()
+    assert newest_run(store.runs()) is None
+    store.merge([results], words=record_words)
+    runs = store.runs()
     assert [(run.run_id, run.source) for run in runs] == [
         *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix"))
     ]
@@ -78,14 +72,13 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
 
 
 def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     first, last = "20261121-130000-0000", "20261121-130001-0000"
     hour = timedelta(hours=1)
     save(a_record(run_id=first, recorded_at=RECORDED_AT + hour), a_record(run_id=last))
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        runs = store.runs()
+    store.merge([results], words=record_words)
+    runs = store.runs()
     assert [run.run_id for run in runs] == [first, last]
     newest = newest_run(runs)
     assert newest is not None
@@ -93,7 +86,7 @@ def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
 
 
 def test_history_is_the_median_speed_of_this_hosts_successes(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     for number, seconds in enumerate((1.0, 2.0, 30.0)):
         save(
@@ -107,23 +100,21 @@ def test_history_is_the_median_speed_of_this_hosts_successes(
         a_failure("timeout", "hung", batch_size=8),
         a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
     )
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        speed = CellSpeed(iteration_s=2.0 / a_record().iterations, load_s=0.5)
-        assert store.history(EXAMPLE_HOST) == {CELL: speed}
-        assert store.history("another machine") == {}
+    store.merge([results], words=record_words)
+    speed = CellSpeed(iteration_s=2.0 / a_record().iterations, load_s=0.5)
+    assert store.history(EXAMPLE_HOST) == {CELL: speed}
+    assert store.history("another machine") == {}
 
 
 def test_a_result_comes_with_what_it_takes_to_measure_it_again(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     name = f"20261121-120000-abcd/{CELL}"
     save(a_record(image="accelmatrix-cpu:1", image_digest="sha256:0", git_commit="abc"))
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        found = store.measurement(name)
-        assert store.measurement(f"{name}x") is None
-        assert store.nearest(f"{name}x") == name
+    store.merge([results], words=record_words)
+    found = store.measurement(name)
+    assert store.measurement(f"{name}x") is None
+    assert store.nearest(f"{name}x") == name
     assert isinstance(found, Measurement)
     assert (found.result_id, found.launcher, found.hostname) == (name, "process", "example-host")
     assert (found.image, found.image_digest) == ("accelmatrix-cpu:1", "sha256:0")
@@ -132,26 +123,24 @@ def test_a_result_comes_with_what_it_takes_to_measure_it_again(
 
 
 def test_the_nearest_result_is_the_one_that_was_mistyped(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     save(a_record(batch_size=1), a_record(batch_size=64), a_record(model="gpt2"))
-    with Store.open(database) as store:
-        assert store.nearest("anything") is None
-        store.merge([results], words=record_words)
-        assert store.nearest("20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inferense") == (
-            "20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inference"
-        )
+    assert store.nearest("anything") is None
+    store.merge([results], words=record_words)
+    assert store.nearest("20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inferense") == (
+        "20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inference"
+    )
 
 
-def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save) -> None:
+def test_results_are_rows_for_a_table(store: Store, results: Path, save: Save) -> None:
     save(
         a_record(proof="partial", throughput=250.0, grade="B", doubts=[NOISY]),
         a_failure("unavailable", "no GPU here", batch_size=2),
     )
-    with Store.open(database) as store:
-        store.merge([results], words=record_words)
-        measured, failed = store.results("20261121-120000-abcd")
-        assert store.results("unheard of") == []
+    store.merge([results], words=record_words)
+    measured, failed = store.results("20261121-120000-abcd")
+    assert store.results("unheard of") == []
     shown = {
         "cell_id": CELL,
         "batch_size": 1,
@@ -243,7 +232,7 @@ a sequence length of its own."""
 
 
 def test_the_last_result_of_each_series_that_can_be_quoted(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     expected = set()
     for length, (before, last) in enumerate(SERIES, start=1):
@@ -253,45 +242,40 @@ def test_the_last_result_of_each_series_that_can_be_quoted(
         save(a_record(**facts | after(10)))
         if last:
             expected.add((last, now.cell_id))
-    with Store.open(database) as store:
-        store.merge([results])
-        earlier = store.neighbours("9")
-        assert store.neighbours("unheard of") == []
+    store.merge([results])
+    earlier = store.neighbours("9")
+    assert store.neighbours("unheard of") == []
     assert {(result.run_id, result.cell_id) for result in earlier} == expected
     assert len(earlier) == len(expected)
     assert all(result.same_software and result.latency_median_ms == 3.0 for result in earlier)
 
 
-def test_other_libraries_are_other_software(database: Path, results: Path, save: Save) -> None:
+def test_other_libraries_are_other_software(store: Store, results: Path, save: Save) -> None:
     newer = a_record(grade="B", libraries={"torch": "9"}, **after(1))
     save(a_record(grade="B", **after(0)), newer)
-    with Store.open(database) as store:
-        store.merge([results])
-        (earlier,) = store.neighbours("1")
+    store.merge([results])
+    (earlier,) = store.neighbours("1")
     assert not earlier.same_software
 
 
-def test_the_newest_run_that_measured_cells_before(
-    database: Path, results: Path, save: Save
-) -> None:
+def test_the_newest_run_that_measured_cells_before(store: Store, results: Path, save: Save) -> None:
     first, other = a_record(**after(0)), a_record(batch_size=8, **after(0))
     save(first, other, a_record(**after(1)))
     wanted = {record.cell_id: (str(record.model_id), record.profile) for record in (first, other)}
-    with Store.open(database) as store:
-        store.merge([results])
-        before = store.measured_before(wanted, EXAMPLE_HOST, first.launcher)
-        assert before is not None
-        assert (before.run_id, before.cells) == ("1", 1)
-        assert before.measured_at == RECORDED_AT + timedelta(hours=1)
-        for answer in (
-            store.measured_before(
-                dict.fromkeys(wanted, ("other", first.profile)), EXAMPLE_HOST, first.launcher
-            ),
-            store.measured_before(
-                {SERIES_CELL: (str(first.model_id), "audit")}, EXAMPLE_HOST, first.launcher
-            ),
-            store.measured_before(wanted, "elsewhere", first.launcher),
-            store.measured_before(wanted, EXAMPLE_HOST, "slurm"),
-            store.measured_before({}, EXAMPLE_HOST, first.launcher),
-        ):
-            assert answer is None
+    store.merge([results])
+    before = store.measured_before(wanted, EXAMPLE_HOST, first.launcher)
+    assert before is not None
+    assert (before.run_id, before.cells) == ("1", 1)
+    assert before.measured_at == RECORDED_AT + timedelta(hours=1)
+    for answer in (
+        store.measured_before(
+            dict.fromkeys(wanted, ("other", first.profile)), EXAMPLE_HOST, first.launcher
+        ),
+        store.measured_before(
+            {SERIES_CELL: (str(first.model_id), "audit")}, EXAMPLE_HOST, first.launcher
+        ),
+        store.measured_before(wanted, "elsewhere", first.launcher),
+        store.measured_before(wanted, EXAMPLE_HOST, "slurm"),
+        store.measured_before({}, EXAMPLE_HOST, first.launcher),
+    ):
+        assert answer is None

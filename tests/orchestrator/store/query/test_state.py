@@ -27,25 +27,24 @@ from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 
 
-def coverage_of(database: Path, results: Path) -> Coverage:
-    with Store.open(database) as store:
-        store.merge([results])
-        return store.coverage()
+def coverage_of(store: Store, results: Path) -> Coverage:
+    store.merge([results])
+    return store.coverage()
 
 
-def test_rows_are_counted_in_every_table(database: Path, results: Path, save: Save) -> None:
+def test_rows_are_counted_in_every_table(store: Store, results: Path, save: Save) -> None:
     save(a_record(batch_size=1), a_failure("timeout", "hung", batch_size=2))
-    rows = coverage_of(database, results).rows
+    rows = coverage_of(store, results).rows
     assert set(rows) == {table.name for table in TABLES if table is not VERSION}
     assert rows["benchmark_results"] == 2
     assert rows["raw_benchmark_data"] == rows["hardware_info"] == rows["benchmark_runs"] == 1
 
 
-def test_verdicts_are_told_by_source_ours_first(database: Path, results: Path, save: Save) -> None:
+def test_verdicts_are_told_by_source_ours_first(store: Store, results: Path, save: Save) -> None:
     save(a_record(), a_record(batch_size=2), a_failure("lost", "gone", batch_size=4))
     save_as("aaa", results / "b.parquet", a_record(run_id="b", proof="none"), simulated=True)
     save_as("aaa", results / "a.parquet", a_record(run_id="a", proof="none"), simulated=False)
-    assert coverage_of(database, results).verdicts == (
+    assert coverage_of(store, results).verdicts == (
         Verdicts("accelmatrix", False, {"lost": 1, "ok": 2}),
         Verdicts("aaa", False, {"ok": 1}),
         Verdicts("aaa", True, {"ok": 1}),
@@ -53,7 +52,7 @@ def test_verdicts_are_told_by_source_ours_first(database: Path, results: Path, s
 
 
 def test_the_best_verdict_covers_a_model_on_a_backend(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     save(
         a_record(),
@@ -68,14 +67,14 @@ def test_the_best_verdict_covers_a_model_on_a_backend(
         a_record(run_id="x", model="gpt2", proof="none"),
         simulated=False,
     )
-    assert coverage_of(database, results).covered == (
+    assert coverage_of(store, results).covered == (
         Covered("bert-tiny", "cpu", best="ok", results=3, proven=1),
         Covered("gpt2", "cpu", best="out_of_memory", results=2, proven=0),
     )
 
 
 def test_what_ended_well_is_worth_what_its_marks_say(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     untimed = dict.fromkeys(("latency_median_s", "throughput", "steady_time_s"))
     worth = {
@@ -88,7 +87,7 @@ def test_what_ended_well_is_worth_what_its_marks_say(
         "wrong": a_record(model="wrong", correct=False, proof="none"),
     }
     save(*worth.values())
-    covered = coverage_of(database, results).covered
+    covered = coverage_of(store, results).covered
     best = {each.model: each.best for each in covered}
     assert best == {record.model: verdict for verdict, record in worth.items()}
     assert set(worth) == set(MEANINGS)
@@ -145,11 +144,10 @@ def now(**changes: Any) -> Record:
 
 
 def stale_after(
-    database: Path, results: Path, *runs: Run, installed: Installation = ELSEWHERE
+    store: Store, results: Path, *runs: Run, installed: Installation = ELSEWHERE
 ) -> tuple[Stale, ...]:
-    with Store.open(database) as store:
-        store.merge([results], *runs)
-        return store.doubtful(installed).stale
+    store.merge([results], *runs)
+    return store.doubtful(installed).stale
 
 
 CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -183,10 +181,10 @@ def on_a_host(name: object, before: dict[str, Any], after: dict[str, Any]) -> tu
     return then(**earlier | host | before), now(**later | host | after)
 
 
-def test_what_changed_since_is_told(database: Path, results: Path, save: Save) -> None:
+def test_what_changed_since_is_told(store: Store, results: Path, save: Save) -> None:
     for change, (before, after) in CHANGED.items():
         save(*on_a_host(change, before, after))
-    groups = {group.hostname: group for group in stale_after(database, results)}
+    groups = {group.hostname: group for group in stale_after(store, results)}
     assert {name: group.changes for name, group in groups.items()} == {
         f"host {change}": (change,) for change in CHANGED
     }
@@ -197,43 +195,41 @@ def test_what_changed_since_is_told(database: Path, results: Path, save: Save) -
 
 
 def test_what_is_not_comparable_or_was_measured_anew_is_not_stale(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     for number, after in enumerate(NOT_STALE):
         save(*on_a_host(number, {}, after))
     save(*on_a_host("stale", {}, {"kernel": "7.0"}))
-    assert [group.hostname for group in stale_after(database, results)] == ["host stale"]
+    assert [group.hostname for group in stale_after(store, results)] == ["host stale"]
 
 
 @pytest.mark.slow
 def test_failures_show_what_runs_now_but_verdicts_of_the_host_do_not(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     save(then())
     lost = {"run_id": "now", "recorded_at": LATER, "batch_size": 8}
     unknown = {"runner_version": None, "kernel": None, "libraries": None}
     save(a_failure("lost", "gone", **lost, **unknown))
-    assert stale_after(database, results) == ()
+    assert stale_after(store, results) == ()
     save(a_failure("failed", "a bug", kernel="7.0", **lost | {"run_id": "b"}))
-    (group,) = stale_after(database, results)
+    (group,) = stale_after(store, results)
     assert group.changes == ("kernel 6.12.0, now 7.0",)
 
 
-def test_only_proven_results_can_age(database: Path, results: Path, save: Save) -> None:
+def test_only_proven_results_can_age(store: Store, results: Path, save: Save) -> None:
     save(then(proof="none"), then(batch_size=2, correct=False), now(kernel="7.0"))
-    assert stale_after(database, results) == ()
+    assert stale_after(store, results) == ()
 
 
-def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save: Save) -> None:
+def test_cells_that_aged_alike_are_one_group(store: Store, results: Path, save: Save) -> None:
     others = {"batch_size": 4, "operating_system": "Other OS"}
     save(then(), a_record(**others, recorded_at=RECORDED_AT + timedelta(hours=1)))
     named = "cpu-gpt2-fp32-b1-s128-t2-inference"
     older = {"model": "gpt2", "threads": 2, "cell_id": named, "libraries": {"torch": "2.12.0"}}
     save(a_record(**older), now(kernel="7.0"))
     run = Run(run_id="20261121-120000-abcd", started_at=RECORDED_AT, command=COMMAND)
-    first, second = sorted(
-        stale_after(database, results, run), key=lambda group: len(group.changes)
-    )
+    first, second = sorted(stale_after(store, results, run), key=lambda group: len(group.changes))
     assert (first.cells, first.since, first.planned_by) == (2, RECORDED_AT, COMMAND)
     assert first.axes["batch_size"] == (1, 4)
     assert "image_size" not in first.axes
@@ -244,7 +240,7 @@ def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save
 
 
 def test_a_replay_in_the_image_of_then_ages_nothing(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     docker = {"launcher": "docker"}
     save(now(image_digest=NEW, recorded_at=RECORDED_AT, **docker))
@@ -255,21 +251,21 @@ def test_a_replay_in_the_image_of_then_ages_nothing(
         started_at=LATER,
         command="orchestrator --quiet replay last/cpu-bert-tiny-fp32-b1-s128-inference",
     )
-    (group,) = stale_after(database, results, run)
+    (group,) = stale_after(store, results, run)
     assert group.changes == ("image sha256:aaaaaaaaaaaa, now sha256:bbbbbbbbbbbb",)
     assert group.example == replayed.cell_id
     assert group.planned_by is None
 
 
-def test_what_is_installed_on_this_host_counts(database: Path, results: Path, save: Save) -> None:
+def test_what_is_installed_on_this_host_counts(store: Store, results: Path, save: Save) -> None:
     save(then(runner_version="0.1.0"), then(cpu_model="Other CPU"))
     here = Installation(EXAMPLE_HOST, "0.2.0", never)
-    (group,) = stale_after(database, results, installed=here)
+    (group,) = stale_after(store, results, installed=here)
     assert (group.hostname, group.changes) == ("example-host", ("runner 0.1.0, now 0.2.0",))
 
 
 def test_an_image_of_other_files_than_todays_is_told(
-    database: Path, results: Path, save: Save
+    store: Store, results: Path, save: Save
 ) -> None:
     labels = {"built of": "old files"}
     save(then(launcher="docker", image_digest=OLD, image_labels=labels))
@@ -280,6 +276,6 @@ def test_an_image_of_other_files_than_todays_is_told(
         return True
 
     here = Installation(EXAMPLE_HOST, "0.1.0", outdated)
-    (group,) = stale_after(database, results, installed=here)
+    (group,) = stale_after(store, results, installed=here)
     assert group.changes == ("image sha256:aaaaaaaaaaaa, and its files here are others now",)
     assert asked == [("cpu", labels)]

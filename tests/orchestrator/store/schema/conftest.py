@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.screen.words.records import record_words
-from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.record.files import rows
 from runner.contract.record.record import Record, Row
@@ -16,12 +15,13 @@ Ask = Callable[..., list[Row]]
 
 
 @pytest.fixture
-def ask(database: Path, results: Path, save: Save) -> Ask:
+def ask(store: Store, results: Path, save: Save) -> Ask:
+    """Asks a database of the records that come with the test's questions."""
+
     def answer(sql: str, *records: Record) -> list[Row]:
         if records:
             save(*records)
-            with Store.open(database) as store:
-                store.merge([results], words=record_words)
-        return rows(query(database, sql))
+            assert store.merge([results], words=record_words).damaged == ()
+        return rows(store._connection.sql(sql).to_arrow_table())
 
     return answer

@@ -1,11 +1,12 @@
 """The view of efficiency: counted work by time, and both rates by the machine's best peaks."""
 
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from orchestrator.store.health.fix import validate_database
+from orchestrator.store.health.validate import find_all
+from orchestrator.store.store import Store
 from tests.orchestrator.store.schema.conftest import Ask
 from tests.support.records import a_record
 
@@ -77,11 +78,12 @@ def test_a_generation_has_a_row_for_filling_the_cache_and_one_for_extending_it(a
 
 
 @pytest.mark.slow
-def test_a_share_above_a_fifth_more_than_the_peak_is_noted(ask: Ask, database: Path) -> None:
+def test_a_share_above_a_fifth_more_than_the_peak_is_noted(ask: Ask, store: Store) -> None:
     slow = MACHINE | {"peak_flops_per_s": 5e10}
     (row,) = ask("SELECT mfu FROM efficiency", a_record(**slow))
     assert row["mfu"] == pytest.approx(2)
-    noted = [each for each in validate_database(database).findings if each.check == NOTE]
+    found = find_all(store._connection, datetime.now(UTC))
+    noted = [each for each in found if each.check == NOTE]
     assert [(each.severity, each.rows) for each in noted] == [("note", 1)]
 
 
