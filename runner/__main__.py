@@ -85,5 +85,5 @@ def _leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    processes.is_own = True
+    processes.is_program = True
     _leave(main())

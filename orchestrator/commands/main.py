@@ -64,7 +64,7 @@ class Interruptions:
 
 def main() -> NoReturn:
     """Run the command line, and end the process."""
-    processes.is_own = True
+    processes.is_program = True
     code = run()
     if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
         remove_spill_folder()

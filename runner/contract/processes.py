@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-is_own = False
+is_program = False
 """True in a program of ours; others import our packages as a library."""
 VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 

@@ -17,7 +17,7 @@ from runner.contract import processes
 from runner.contract.files import save_file
 from runner.contract.record.record import Record, Row
 
-if processes.is_own and "pandas" not in sys.modules:
+if processes.is_program and "pandas" not in sys.modules:
     # Else pyarrow's first array imports it: half a second, and 50 MB that no cell may count.
     sys.modules["pandas"] = None  # type: ignore[assignment]
     for _ in ("its Cython", "its C++"):
