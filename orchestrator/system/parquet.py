@@ -55,6 +55,8 @@ _CHILD = (
     f" from {__name__} import serve; serve(sys.stdin.buffer, sys.stdout.buffer)"
 )
 _GOING_ON = b"\n"
+_AHEAD_BYTES = 1 << 20
+"""Answers that the child may give before they are read: it reads on while others are merged."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def _start() -> _Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            pipesize=_AHEAD_BYTES,
             env={**python_environment(), "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
     except OSError as error:

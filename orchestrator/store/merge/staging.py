@@ -37,7 +37,7 @@ from runner.contract.record.record import SCHEMA_VERSION
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
-FILES_AT_ONCE = 200
+FILES_AT_ONCE = 60
 BYTES_AT_ONCE = 64 << 20
 """Small files are held in memory, packed: so many at a time, or so many bytes."""
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
