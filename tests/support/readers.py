@@ -35,7 +35,7 @@ from tests.orchestrator.exchange.imports.formats.optimum import config, encoder_
 from tests.support.data import SAMPLES
 from tests.support.fakes import counted_work
 from tests.support.hostile import damaged, documents, tables, zip_of
-from tests.support.jobs import a_graph, fake_cell
+from tests.support.jobs import a_graph, a_job, fake_cell
 from tests.support.readings import (
     CALIBRATED_HOST,
     MATRIX,
@@ -50,6 +50,7 @@ from tests.support.readings import (
     read_hosts,
     read_import,
     read_imported,
+    read_job,
     read_kept,
     read_kept_verification,
     read_mapped,
@@ -333,6 +334,8 @@ READERS = (
     Reader("packed imports", ("orchestrator.exchange.imports.record",), record_tables, read_packed),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
+    Reader("job", ("orchestrator.running.job_files",),
+           lambda: json_of(json.loads(a_job().model_dump_json())), read_job),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
            lambda: json_of(json.loads(a_run_file())), read_run, fast=8),
     Reader("calibration", ("orchestrator.running.calibration",),
@@ -362,7 +365,7 @@ READERS = (
            lambda: damaged(a_reference()), read_reference),
     Reader("graph", ("runner.contract.graph",),
            lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
-    Reader("prices", ("orchestrator.commands.recommend.known_candidates",),
+    Reader("prices", ("orchestrator.commands.recommend.prices",),
            lambda: json_of(PRICES), read_price_list,
            found=(b'{"currency": "EUR", "backends": {"cpu": {"per_hour": 1e999}}}',)),
     Reader("predictor", (), predictors, read_predictor, fast=3),

@@ -40,6 +40,7 @@ from orchestrator.running.artifacts.cache import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords
 from orchestrator.store.health.decisions import bind_predictor
 from orchestrator.store.health.rebuild import begin_rebuild, drop_rebuild
@@ -202,6 +203,12 @@ def read_run(folder: Path, content: bytes) -> None:
 def read_part(folder: Path, content: bytes) -> None:
     written(folder, round_path(Path(), fake_cell(), 1).name, content)
     read_rounds(folder, fake_cell(), 1)
+
+
+def read_job(folder: Path, content: bytes) -> None:
+    job = a_job()
+    written(folder, f"{job.id}.1.json", content)
+    JobFiles(folder).launched(job.id)
 
 
 def read_progress(folder: Path, content: bytes) -> None:
