@@ -8,6 +8,8 @@ LOCKED := $(PIP) install --no-deps --require-hashes --only-binary=:all: --requir
 MATRIX ?= matrix.yaml
 TESTS ?= tests
 WORKERS ?= 2
+# Many slow tests wait for processes, containers and browsers.
+SLOW_WORKERS ?= 3
 PYTHON_STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn $(BIN)/.cuda
 STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn $(BIN)/.browser
 WEB := runner/backends/onnxruntime_web
@@ -51,7 +53,7 @@ test: $(BIN)/.dev $(STACKS) ## Run the fast test suite; TESTS=path runs a part
 	$(PYTEST) -m "$(FAST)" $(TESTS)
 
 test-slow: $(BIN)/.dev $(STACKS) ## Run the rest: containers, real models, exports, compilers
-	$(PYTEST) -m "$(SLOW)" $(TESTS)
+	$(PYTEST) --numprocesses $(SLOW_WORKERS) -m "$(SLOW)" $(TESTS)
 
 test-nightly: $(BIN)/.dev $(STACKS) ## Run those of which the suites hold one of a kind, and properties with many examples
 	$(PYTEST) -m "(nightly or hypothesis) and not quiet" $(TESTS) || [ $$? -eq $(NONE_SELECTED) ]

@@ -21,6 +21,7 @@ from runner.inputs import Inputs, synthesise
 from runner.measure.clock import monotonic
 from tests.support.fakes import FakeClock
 from tests.support.prepared import PreparedGraphs
+from tests.support.siblings import siblings
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ TOLERANCE = 1e-5
 @pytest.fixture(
     params=[
         "decoder",
-        "encoder-decoder",
+        pytest.param("encoder-decoder", marks=pytest.mark.nightly),
         pytest.param("vision-language", marks=pytest.mark.nightly),
     ]
 )
@@ -91,7 +92,7 @@ def test_the_part_that_fills_a_cache_gives_the_forward_pass_too(
         np.testing.assert_allclose(ours[name], expected, rtol=TOLERANCE, atol=largest)
 
 
-@pytest.mark.parametrize("name", ["decoder", "encoder-decoder"])
+@pytest.mark.parametrize("name", siblings(["decoder", "encoder-decoder"], keep=["decoder"]))
 def test_one_graph_serves_other_batches_lengths_and_counts(
     name: str, runtime: Runtime, prepared: PreparedGraphs
 ) -> None:

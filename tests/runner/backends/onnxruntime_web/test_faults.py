@@ -154,6 +154,7 @@ def test_a_death_that_the_driver_does_not_tell_is_seen_at_the_limit(temporary: P
             never_answered(browser)
 
 
+@pytest.mark.nightly
 def test_a_page_that_never_loads_is_given_up(temporary: Path) -> None:
     limits = PageLimits(start_s=0.01)
     with (
@@ -290,6 +291,7 @@ def endless_layer(turns: int = 20_000) -> onnx.ModelProto:
     return model_of(helper.make_graph([loop], "endless", [x], [logits], constants))
 
 
+@pytest.mark.nightly
 def test_a_session_that_webnn_takes_in_parts_and_never_ends_is_refused(temporary: Path) -> None:
     logged = "number of nodes in the graph: 4 number of nodes supported by WebNN: 3"
     stuck = f"{{ create: () => (console.warn('{logged}'), new Promise(() => {{}})) }}"
