@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orchestrator.commands.options.common import DatabaseChoice, DryRun, command_line
+from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.options.verdict import RequireGrade, share
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_side
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.fleet.choice import FleetChoice
 from orchestrator.running.options import RunOptions
 from orchestrator.system.options import Force, Json

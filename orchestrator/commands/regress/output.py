@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regress.judgements import Judgement
 from analysis.statistics.numbers import change_words
+from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.regress.answer import RegressionAnswer, regression_commands
 from orchestrator.commands.regress.bisect import Proposal
 from orchestrator.commands.regress.bisection_words import bisection_commands, bisection_sheet
@@ -34,7 +35,6 @@ from orchestrator.commands.regress.table import (
     section_heading,
     shown_judgements,
 )
-from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.run_words import print_results
 from orchestrator.screen.lines import own_name, print_command, print_content, print_json, print_line

@@ -3,11 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated
 
-import typer
-
-from analysis.results.answer import BY_SPEED, known_order, order_results
+from analysis.results.answer import order_results
 from analysis.results.differing import (
     USUAL_SCENARIO,
     fact_field,
@@ -19,29 +16,12 @@ from analysis.results.differing import (
 from analysis.results.metrics import SHOWN_NUMBERS
 from analysis.results.row import ResultRow
 from analysis.results.table import Field
+from orchestrator.commands.options.table import TableOptions
 from orchestrator.screen.lines import print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.system.options import Wide
 from runner.contract.axes import AXIS_NAMES
 
 _KINDS = ("inference", "generation", "training", "startup", "server")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableOptions:
-    """Options of commands that show a run's results: how its table looks."""
-
-    ids: Annotated[bool, typer.Option("--ids", help="Name cells by their ids.")] = False
-    wide: Wide = False
-    sort: Annotated[
-        str,
-        typer.Option(
-            "--sort",
-            metavar="ORDER",
-            help="fastest, latency, memory, grade, id or an axis.",
-            parser=known_order,  # a wrong word must not wait for the end of a run
-        ),
-    ] = BY_SPEED
 
 
 @dataclass(frozen=True)

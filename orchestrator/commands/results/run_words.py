@@ -9,13 +9,14 @@ from itertools import chain, pairwise
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
 from analysis.results.synonyms import axis_called
+from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.results.answer_words import (
     answer_lines,
     change_lines,
     proof_line,
     trust_line,
 )
-from orchestrator.commands.results.result_table import TableOptions, print_result_tables
+from orchestrator.commands.results.result_table import print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, kind_of, remark_lines

@@ -15,10 +15,10 @@ from analysis.results.table import wrapping
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_host
 from orchestrator.commands.options.common import DatabaseChoice
+from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
-from orchestrator.commands.results.result_table import TableOptions
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
