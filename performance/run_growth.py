@@ -24,6 +24,7 @@ from orchestrator.running.options import RunOptions
 from performance.scratch import write_matrix
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.reasons import reason
 from runner.contract.record.files import save_record
 from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
@@ -87,7 +88,9 @@ def _run(folder: Path, observer: MemoryObserver) -> None:
 def _fail(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
     """Write a failed record for each cell, and print what a runner prints."""
     for cell in job.cells:
-        outcome = Outcome(status="failed", reason="a measurement of the host", phase="steady")
+        outcome = Outcome.because(
+            "failed", reason("said", text="a measurement of the host"), "steady"
+        )
         save_record(Record.of(job, cell, outcome), out)
         lines.put(json.dumps({"event": "recorded", "cell_id": cell.id}))
     return finish(lines)
