@@ -25,8 +25,8 @@ def host_placing(
 ) -> Callable[[Cell, ModelSpec], Placement]:
     """Places cells on the machine with these ids as its measurements, the newest last, describe it.
 
-    Effects ask what a cell has in common with others and not how fast a device is, so that work
-    that nobody counted and peaks that nobody measured are NaN here.
+    Effects ask what a cell has in common with others and not how fast a device is, so
+    uncounted work and unmeasured peaks are NaN here.
     """
     own = frozenset(hardware_ids)
     here = [placement for placement in known if placement.device.key in own]

@@ -99,7 +99,7 @@ class Workplace:
         (self.folder / "matrix.yaml").write_text(yaml.safe_dump(matrix))
 
     def write_database(self) -> None:
-        """Write a scratch database without rows; a process of its own takes long for one."""
+        """Write a scratch database without rows, since a process takes long to create one."""
         Store.open(self.folder / "results/benchmarks.duckdb", scratch=True).close()
 
     def start(self, *arguments: str, program: Sequence[str] = CLI) -> subprocess.Popen[str]:

@@ -5,13 +5,8 @@ from typing import Annotated
 
 import typer
 
+from analysis.results.answer import BY_SPEED, known_order
 from orchestrator.system.options import Wide
-
-
-def _known_order(word: str) -> str:
-    from analysis.results.answer import known_order  # not every table is sorted
-
-    return known_order(word)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +21,6 @@ class TableOptions:
             "--sort",
             metavar="ORDER",
             help="fastest, latency, memory, grade, id or an axis.",
-            parser=_known_order,  # a wrong word must not wait for the end of a run
+            parser=known_order,  # a wrong word must not wait for the end of a run
         ),
-    ] = "fastest"
+    ] = BY_SPEED

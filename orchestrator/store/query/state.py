@@ -224,7 +224,7 @@ class Doubtful:
     """The latest results that should be measured again."""
 
     contradicted: int
-    """Those that the one before them in their series contradicts."""
+    """Results that the previous one of their series contradicts."""
     stale: tuple[Stale, ...]
     """Those whose software is not the newest any more, in groups."""
 

@@ -177,7 +177,7 @@ def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.
 def imported_rows_at(
     path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
 ) -> pa.Table | None:
-    """The same of a database that nobody has opened; None if there is none."""
+    """The same, read from a file; None if there is no database."""
     if is_missing(path):
         return None
     with (

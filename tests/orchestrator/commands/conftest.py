@@ -57,7 +57,7 @@ def measured(finished: FinishedRun) -> Iterator[Workplace]:
 
 @pytest.fixture(scope="session")
 def comparable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a database that is open and that nobody changes."""
+    """A folder with a database that is open for reading alone."""
     with Store.open_readonly(write_comparable(tmp_path_factory.mktemp("comparable"))) as store:
         yield store.path.parent
 
