@@ -10,7 +10,7 @@ from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy,
 from analysis.compare.values import MACHINE_KEY, MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection, Side, metric_of_sides
-from analysis.results.series import FOUND, SCOPE, SERIES, WEIGHTS
+from analysis.results.series import FOUND, SCOPE, SERIES, SETTINGS, WEIGHTS
 from analysis.results.source import ArrowSource
 
 OTHER_MACHINE = "of another machine"
@@ -137,6 +137,8 @@ def _refusal(then: MetricValue, now: MetricValue, across_hosts: bool) -> str | N
         return "of another model or other weights"
     if not (across_hosts or _is_one_machine(then, now)):
         return OTHER_MACHINE
+    if then.facts[SETTINGS] != now.facts[SETTINGS]:
+        return f"of other settings: {then.facts[SETTINGS]}, now {now.facts[SETTINGS]}"
     if then.facts[FOUND] != now.facts[FOUND]:
         return "of another batch or rate, which was found (--metric throughput or peak_qps)"
     if then.facts[SCOPE] != now.facts[SCOPE]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.results.selection import IS_OURS, OF_A_DEVICE, Selection
+from analysis.results.series import SETTINGS
 from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import SIZE_AXES
 
@@ -58,10 +59,10 @@ _BATCH = "CASE WHEN r.scenario = 'offline' THEN NULL ELSE r.batch_size END"
 """The search for the best batch is one cell, whichever batch it finds."""
 _CELL = (
     *(f"{_BATCH} AS batch_size" if name == "batch_size" else f"r.{name}" for name in SIZE_AXES),
-    *("r.scenario", "r.target_qps", "r.slo_ms", "r.workers", f"{_HOST} AS host"),
+    *("r.scenario", "r.target_qps", "r.slo_ms", "r.workers", "r.settings", f"{_HOST} AS host"),
 )
 """The work, beside model and mode, in which two backends must agree to be compared."""
-_CELL_NAMES = (*SIZE_AXES, "scenario", "target_qps", "slo_ms", "workers", "host")
+_CELL_NAMES = (*SIZE_AXES, "scenario", "target_qps", "slo_ms", "workers", SETTINGS, "host")
 _LATENCY = "coalesce(r.latency_median_ms, r.latency_mean_ms)"
 _RATE = f"""
     CASE WHEN r.scenario = 'server' THEN coalesce(r.peak_qps, 1000 / r.latency_median_ms)

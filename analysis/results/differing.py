@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.results.series import ASKED_THREADS, SCOPE
+from analysis.results.series import ASKED_THREADS, SCOPE, SETTINGS
 from analysis.results.synonyms import axis_of, axis_words
 from analysis.results.table import Field, RowFacts
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
@@ -11,7 +11,7 @@ from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 ASKED_AXES = tuple(name for name in AXIS_NAMES if name != "threads")
 """The axes without the threads that a machine chose; `asked_threads` are those of a cell."""
 WORK = (*ASKED_AXES, ASKED_THREADS)
-_BESIDE = ("part", SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
+_BESIDE = ("part", SETTINGS, SCOPE, "launcher", "weights", "weights_seed", "hardware", "hostname")
 """Facts beside the axes by which comparisons may differ."""
 QUESTION = (*WORK, *_BESIDE)
 _PATH = (("backend", "runtime"), ("runtime", "backend"))
@@ -99,7 +99,7 @@ def fact_heading(name: str) -> str:
 
 
 def fact_field(name: str, *, essential: bool = True) -> Field:
-    wraps = name in {"model", "hardware"}
+    wraps = name in {"model", "hardware", SETTINGS}
     return Field(name, fact_heading(name), essential=essential, wraps=wraps)
 
 

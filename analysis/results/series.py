@@ -12,13 +12,15 @@ WEIGHTS = ("model_id", "weights", "weights_revision", "weights_seed")
 """Columns that tell which weights were executed."""
 MACHINE = ("hardware_id", "launcher", "timed_region", "threads", "container_cpu_limit")
 """Columns that tell on what, and between which moments, a result was measured."""
-SERIES = ("source", "cell_id", *WEIGHTS, *MACHINE)
+SETTINGS = "settings"
+"""The column of what an imported file says of how the work was done and no axis takes."""
+SERIES = ("source", "cell_id", SETTINGS, *WEIGHTS, *MACHINE)
 """Columns in which the results of one series agree; they may be compared over time."""
 ASKED_THREADS = "asked_threads"
 """Threads that a cell's id names; null where the machine decided."""
 COMPARED = (
     *("source", *(name for name in AXIS_NAMES if name != "threads"), ASKED_THREADS),
-    *(*WEIGHTS, *MACHINE, "host"),
+    *(SETTINGS, *WEIGHTS, *MACHINE, "host"),
 )
 """Columns in which two results agree that may be compared, but for what they are compared by.
 
@@ -30,7 +32,6 @@ DETERMINED: Mapping[str, tuple[str, ...]] = {
     "backend": ("runtime", *_DEVICE),
     "runtime": ("timed_region",),
     "precision": ("timed_region", "training_precision"),
-    "mode": ("timed_region", "new_tokens", "workers", "training_precision"),
     "model": WEIGHTS,
     "family": ("model", *WEIGHTS),
     "hardware": ("backend", "runtime", *_DEVICE, "host"),

@@ -9,6 +9,7 @@ from analysis.compare.runs import RunComparison
 from analysis.compare.values import MACHINE_KEY, Replication, spread_in_words
 from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
+from analysis.results.series import SETTINGS
 from analysis.statistics.numbers import format_number, number_range
 from orchestrator.system.text import plural
 
@@ -29,7 +30,7 @@ def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
 
 def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
     facts = [row.result.facts for group in groups for row in group.rows]
-    return shared_words([group.shared for group in groups], WORK, facts)
+    return shared_words([group.shared for group in groups], (*WORK, SETTINGS), facts)
 
 
 def hidden_note(groups: int, rows: int) -> Iterator[str]:

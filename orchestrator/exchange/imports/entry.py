@@ -114,6 +114,7 @@ class FileEntry:
         self._names: dict[str, str] = {}
         self._lists: set[str] = set()
         self._details: dict[str, str] = {}
+        self._settings: dict[str, str] = {}
         self._marks: list[str] = []
         self.measures = False
         """True if it is a measurement even if no column takes any of its values."""
@@ -184,6 +185,10 @@ class FileEntry:
     def detail(self, name: str, value: object) -> None:
         self._details |= flatten(value, name)
 
+    def setting(self, name: str, value: object) -> None:
+        """Add values, by name, that must agree for results to compare: no axis takes them."""
+        self._settings |= flatten(value, name)
+
     def mark(self, *marks: str) -> None:
         self._marks += marks
 
@@ -203,6 +208,9 @@ class FileEntry:
                 location=self.location,
                 simulated=bool(self._marks),
                 marks=tuple(dict.fromkeys(self._marks)),
+                settings=", ".join(
+                    f"{name} {self._settings[name]}" for name in sorted(self._settings)
+                ),
                 details={name: text for name, text in self._details.items() if name not in taken},
                 **self._values,
             )

@@ -156,6 +156,8 @@ class ImportedMeasurement(Frozen):
     part_durations_ns: dict[str, tuple[_Whole, ...]] = Field(default_factory=dict)
     """The same of an iteration's parts by name, e.g. `first_token`."""
 
+    settings: _Text = None
+    """Settings that no axis takes and that change what is measured, each as its name and value."""
     details: dict[str, str] = Field(default_factory=dict)
     """Other values of the file that no column takes, by their own (dotted) names."""
 

@@ -161,7 +161,7 @@ RESULT_COLUMNS = [
     ),
     *columns("status reason reason_code remedy predicted phase proof software_device correct"),
     *columns("correct_reason verified_shape off grade grade_reasons noise_score source"),
-    *columns("source_format source_file simulated marks"),
+    *columns("source_format source_file settings simulated marks"),
 ]
 _OF_A_PART = (
     *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),

@@ -25,6 +25,9 @@ class Origin(Frozen):
     """Whether the source itself says that no device made the numbers."""
     marks: list[str] | None = None
     """What in an imported file says that it is simulated; null where nothing does."""
+    settings: str | None = None
+    """What the file says of how the work was done and no axis takes, such as `layout nhwc`: results
+    that differ in it do not compare. Null where it says nothing of the kind."""
     details: dict[str, str] | None = None
     """What the file says beside that and no column takes, by its own names."""
 

@@ -63,6 +63,7 @@ def test_the_baseline_comes_first_then_the_best_or_the_next_size(
         ({"model": "gpt2"}, 0),
         ({"weights_seed": 8}, 0),
         ({"launcher": "docker"}, 0),
+        ({"settings": "layout nhwc"}, 0),
         ({MACHINE_KEY: "host-2"}, 0),
         ({PART: "decode"}, 0),
         ({"threads": 4, "timed_region": "with copies", "hardware_id": "gpu"}, 1),

@@ -47,7 +47,7 @@ _UNIT_REQUIRED = frozenset({"seconds", "nanoseconds", "bytes", "joules"})
 _COLUMNS = tuple(
     name
     for name in ImportedMeasurement.model_fields
-    if name not in {"location", "marks", "details", "libraries", "part_durations_ns"}
+    if name not in {"location", "marks", "details", "libraries", "settings", "part_durations_ns"}
 )
 _ABSENT = object()
 _ALL = "*"
@@ -94,6 +94,8 @@ class MappingFile(Frozen):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     columns: dict[str, ValueSource]
     libraries: dict[str, ValueSource] = Field(default_factory=dict)
+    settings: dict[str, ValueSource] = Field(default_factory=dict)
+    """Values by name that no column takes and in which results agree that may be compared."""
 
 
 def read_mapping(path: Path) -> MappingFile:
@@ -129,7 +131,7 @@ def _flaws(mapping: MappingFile) -> Iterator[Problem]:
         if name in _COLUMNS and (flaw := _unit_flaw(name, origin.unit)):
             yield Problem(("columns", name, "unit"), flaw)
     stars = (mapping.rows or "").split(".").count(_ALL)
-    for table in ("columns", "libraries"):
+    for table in ("columns", "libraries", "settings"):
         for name, origin in getattr(mapping, table).items():
             if origin.key is not None and origin.key > stars:
                 message = f"{origin.key} is more than the {stars} `*` in rows"
@@ -222,7 +224,8 @@ class MappedFormat:
         self.name = f"mapping:{name}"
         self.source = mapping.source
         self._mapping = mapping
-        origins = (*mapping.columns.values(), *mapping.libraries.values())
+        tables = (mapping.columns, mapping.libraries, mapping.settings)
+        origins = [origin for table in tables for origin in table.values()]
         self._paths = tuple(dict.fromkeys(origin.from_ for origin in origins if origin.from_))
 
     @classmethod
@@ -278,6 +281,8 @@ class MappedFormat:
         libraries = self._mapping.libraries.items()
         versions = {name: _value(entry, row, origin) for name, origin in libraries}
         entry.set(libraries={name: as_text(v) for name, v in versions.items() if not is_null(v)})
+        for name, origin in self._mapping.settings.items():
+            entry.setting(name, _value(entry, row, origin))
         for name, text in flatten(context).items():
             entry.detail(f"/{name}", text)
         entry.detail("", row.values)

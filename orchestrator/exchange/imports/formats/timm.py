@@ -135,3 +135,4 @@ def _host(entry: FileEntry, name: re.Match[str]) -> None:
         libraries=libraries,
     )
     entry.detail("file_name.layout", name["layout"])
+    entry.setting("layout", name["layout"])

@@ -51,6 +51,13 @@ def test_a_csv_s_rows_become_measurements() -> None:
     assert "ms" not in found.details
 
 
+def test_settings_are_named_by_the_mapping() -> None:
+    format_ = mapped(settings={"layout": {"from": "memory"}, "cards": {"const": 2}})
+    found = only(read(format_, text_document("net,ms,memory\nbert,1.5,nhwc\n")))
+    assert found.settings == "cards 2, layout nhwc"
+    assert only(read(mapped(), text_document("net,ms,memory\nbert,1,nhwc\n"))).settings is None
+
+
 def test_another_delimiter() -> None:
     found = only(read(mapped(delimiter=";"), text_document("net;ms\nresnet50;5\n")))
     assert found.latency_mean_s == 0.005

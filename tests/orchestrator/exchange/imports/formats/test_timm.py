@@ -39,6 +39,7 @@ def test_a_row_becomes_a_measurement_and_the_file_s_name_tells_device_and_softwa
         "infer_macts": "0.69",
         "file_name.layout": "nhwc",
     }
+    assert found.settings == "layout nhwc"
     assert found.latency_median_s is None
     assert found.durations_ns is None
     assert (found.backend, found.runtime, found.precision) == ("cuda", "torch", "amp")
