@@ -27,8 +27,8 @@ ObjectionKind: TypeAlias = Literal[
     "slo_unknown",
     "no_price",
     "other_scope",
+    "other_settings",
     "not_known",
-    "smaller",
 ]
 OBJECTIONS: Mapping[ObjectionKind, str] = {
     "wrong": "outputs or device not right, as measured",
@@ -40,7 +40,7 @@ OBJECTIONS: Mapping[ObjectionKind, str] = {
     "slo_unknown": "not known whether fast enough",
     "no_price": "no price",
     "other_scope": "another energy scope",
-    "smaller": "a larger batch fits",
+    "other_settings": "other settings",
     "not_known": "neither measured nor predicted",
     "unsupported": "not supported",
 }
@@ -101,6 +101,13 @@ def path_of(candidate: Candidate) -> tuple[str, str, str, str]:
     return (candidate.machine.key, cell.backend, cell.runtime, cell.precision)
 
 
+def is_no_faster(one: Candidate, other: Candidate) -> bool:
+    """True for the same candidate with a larger batch, whose queries are no shorter."""
+    path = question_of(one.cell) + path_of(one)
+    larger = one.cell.batch_size > other.cell.batch_size
+    return larger and path == question_of(other.cell) + path_of(other)
+
+
 Basis: TypeAlias = Literal["measured", "predicted"]
 WORST_GRADE: Grade = "D"
 MILLION = 1_000_000
@@ -125,6 +132,8 @@ class Figure:
     """Parts of the question outside of what was measured; empty where the interval holds."""
     scope: str | None = None
     """The scope of joules, or that it is unknown; None of other numbers."""
+    settings: str | None = None
+    """The settings that an imported file tells; None where nothing does."""
 
     @property
     def is_measured(self) -> bool:

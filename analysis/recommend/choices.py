@@ -9,16 +9,22 @@ from analysis.recommend.candidates import (
     CellKey,
     Figure,
     Objection,
+    ObjectionKind,
     Objective,
-    path_of,
     question_of,
     told_apart,
 )
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.series import UNKNOWN_SCOPE
+from analysis.statistics.numbers import amount, excess_words
 from analysis.statistics.ratios import PROMISES
 
+_ALIKE: tuple[tuple[str, ObjectionKind, str], ...] = (
+    ("scope", "other_scope", "joules of"),
+    ("settings", "other_settings", "measured with"),
+)
+"""Facts in which figures agree that are compared, with the reason against others."""
 USUAL_CONFIDENCE = 0.9
 """The least chance to keep a service level with which a candidate is recommended."""
 
@@ -108,7 +114,7 @@ class Requirements:
     confidence: float = USUAL_CONFIDENCE
     memory_bytes: int | None = None
     largest_batch: bool = False
-    """True if of each path only the largest batch that fits is of interest."""
+    """True if the largest batch that fits is of interest beside the ranking."""
 
 
 @dataclass(frozen=True)
@@ -144,27 +150,19 @@ def _choice(
 ) -> Choice:
     ranked = [one for one in candidates if isinstance(one, RankedCandidate)]
     left_out = [one for one in candidates if isinstance(one, LeftOutCandidate)]
-    if requirements.largest_batch:
-        largest: dict[tuple[str, ...], int] = {}
-        for one in ranked:
-            path = path_of(one.candidate)
-            largest[path] = max(largest.get(path, 0), one.candidate.cell.batch_size)
-        every, ranked = ranked, []
-        for one in every:
-            batch = largest[path_of(one.candidate)]
-            if one.candidate.cell.batch_size == batch:
-                ranked.append(one)
-            else:
-                reason = Objection("smaller", f"batch {batch} fits too")
-                left_out.append(LeftOutCandidate(one.candidate, reason))
-    # Joules of most candidates hold the same; those of another scope are not compared with them.
-    counts = Counter(one.figure.scope for one in ranked)
-    usual = max(counts, key=lambda scope: (scope != UNKNOWN_SCOPE, counts[scope]), default=None)
-    for one in ranked:
-        if (scope := one.figure.scope) != usual:
-            reason = Objection("other_scope", f"joules of {scope}, not {usual}")
+    # Joules of most candidates hold the same, and most imports have the same settings; those with
+    # others are not compared with them.
+    alike = ranked
+    for name, kind, words in _ALIKE:
+        counts = Counter(getattr(one.figure, name) for one in alike)
+        usual = max(
+            counts, key=lambda of: (of not in (None, UNKNOWN_SCOPE), counts[of]), default=None
+        )
+        others = [one for one in alike if getattr(one.figure, name) not in (usual, None)]
+        for one in others:
+            reason = Objection(kind, f"{words} {getattr(one.figure, name)}, not {usual}")
             left_out.append(LeftOutCandidate(one.candidate, reason))
-    alike = [one for one in ranked if one.figure.scope == usual]
+        alike = [one for one in alike if one not in others]
     ranking = rank_candidates(alike, more_is_better=requirements.objective.more_is_better)
     return Choice(question, ranking, tuple(left_out))
 
@@ -176,11 +174,18 @@ def objection_by_level(
         return Objection("slo_unknown", chance.basis)
     if chance.share >= confidence:
         return None
+    at_least = "at least " if chance.is_least else ""
     reason = (
-        f"the chance of {level} is {percentage(chance.share)}, less than {percentage(confidence)}"
+        f"the chance of {level} is {at_least}{percentage(chance.share)}, less than"
+        f" {percentage(confidence)}"
     )
-    if chance.percentile_s:
-        over = chance.percentile_s / level.limit_s - 1
-        side = f", {percentage(over)} over" if over > 0 else ""
-        reason = f"{level.percentile} {chance.percentile_s * 1e3:.3g} ms{side}; {reason}"
-    return Objection("too_slow", reason)
+    if chance.is_least:
+        return Objection("slo_unknown", f"{chance.basis}: {reason}")
+    if chance.percentile_s is None:
+        return Objection("too_slow", f"{chance.basis}; {reason}")
+    name = chance.percentile or level.percentile
+    stated = f"{'median' if name == 'p50' else name} {amount(chance.percentile_s * 1e3, 'ms')}"
+    if (times := chance.percentile_s / level.limit_s) > 1:
+        stated = f"{stated}, {excess_words(times)} the limit"
+    lower = f", and {level.percentile} is no shorter" if name != level.percentile else ""
+    return Objection("too_slow", f"{stated}{lower or f'; {reason}'}")

@@ -1,7 +1,7 @@
 """Known results of candidates, by SQL."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,10 +12,15 @@ from analysis.compatibility.verdicts import verdict_sql
 from analysis.predict.examples.work import cell_of
 from analysis.recommend.candidates import CandidateMachine, CellKey, Figure, Objection, key_of_facts
 from analysis.recommend.memory_fit import BYTES_PER_MB, MemoryResult
-from analysis.recommend.service_levels import MeasuredDurations, ServiceLevel, launches_of
+from analysis.recommend.service_levels import (
+    FRACTIONS,
+    MeasuredDurations,
+    ServiceLevel,
+    launches_of,
+)
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
-from analysis.results.series import SCOPE
+from analysis.results.series import SCOPE, SETTINGS
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.cell import Cell
@@ -43,6 +48,11 @@ _IN_WORDS = {
     "unsupported": "unsupported",
 }
 _OUT = "out_of_memory"
+_PERCENTILES = ", ".join(
+    f'[b.latency_{column}_s, b.latency_{column}_low_s, b.latency_{column}_high_s] AS "{name}"'
+    for name in FRACTIONS
+    for column in ["median" if name == "p50" else name.replace(".", "")]
+)
 PlacedCell = tuple[CellKey, str]
 """The values of a cell's axes, and the key of a machine."""
 
@@ -72,12 +82,17 @@ def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMac
 def measured_values(
     source: ArrowSource, selection: Selection, metric: str
 ) -> dict[PlacedCell, MetricValue]:
-    """The value of each cell on each machine: our own, not of grade D, and the newest."""
+    """The value of each cell on each machine: our own, not of grade D, and the newest.
+
+    Of imports those are taken first whose settings most of them have.
+    """
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
+    settings = Counter(value.facts[SETTINGS] for value in values)
 
-    def worth(value: MetricValue) -> tuple[bool, bool, str]:
-        return not value.is_imported, value.grade != "D", str(value.facts["measured_at"] or "")
+    def worth(value: MetricValue) -> tuple[bool, int, bool, str]:
+        usual, moment = settings[value.facts[SETTINGS]], str(value.facts["measured_at"] or "")
+        return not value.is_imported, usual, value.grade != "D", moment
 
     for value in sorted(values, key=worth):
         if value.facts["scenario"] in (None, "single_stream"):
@@ -95,6 +110,7 @@ def measured_figure(value: MetricValue) -> Figure:
     return Figure(
         *(value.value, value.interval, "measured", value.grade, value.marks),
         scope=value.facts[SCOPE],
+        settings=value.facts[SETTINGS],
     )
 
 
@@ -183,8 +199,7 @@ def measured_durations(
         return {}
     rows = source.arrow(f"""
         SELECT b.result_id, w.durations_ns, b.round_iterations, b.effective_iterations,
-            b.process_spread, b.latency_{level.column}_s AS percentile_s,
-            b.percentile_iterations_needed AS needed
+            b.process_spread, b.latency_{level.column}_s AS percentile_s, {_PERCENTILES}
         FROM benchmark_results b LEFT JOIN raw_benchmark_data w USING (result_id)
         WHERE b.result_id IN ({ids})
     """).to_pylist()
@@ -194,7 +209,7 @@ def measured_durations(
             row["effective_iterations"],
             row["process_spread"],
             row["percentile_s"],
-            dict(row["needed"] or ()).get(level.column),
+            {name: tuple(row[name]) for name in FRACTIONS if row[name][0] is not None},
         )
         for row in rows
     }

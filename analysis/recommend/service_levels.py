@@ -4,7 +4,7 @@ import math
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from statistics import NormalDist, fmean, median
 
@@ -22,6 +22,8 @@ _PROCESSES = 15
 """Equally likely speeds of a fresh process, where one launch alone was measured."""
 LEAST_LIKE_CELLS = 3
 """Measured cells from which on the spread of a predicted one is known."""
+_RARE = 0.05
+"""The chance up to which something is taken for impossible."""
 _NORMAL_90 = NormalDist().inv_cdf(0.95)
 """Half the width of a 90 % interval in standard deviations."""
 
@@ -55,6 +57,10 @@ class SloChance:
     basis: str
     """The evidence that it rests on, or the reason why it is not known."""
     percentile_s: float | None = None
+    percentile: str | None = None
+    """The name of that percentile where it is not the level's own."""
+    is_least: bool = False
+    """True if the chance is at least so great, as far as the durations tell."""
 
 
 def parse_service_level(words: str) -> ServiceLevel:
@@ -95,10 +101,86 @@ class MeasuredDurations:
     """Relative deviation between fresh processes; None where several launches tell it."""
     percentile_s: float | None
     """The percentile as the record has it; None where its samples do not support it."""
-    needed: int | None
+    percentiles: Mapping[str, tuple[float, float | None, float | None]] = field(
+        default_factory=dict
+    )
+    """All that the record supports, in seconds, with the ends of their 95 % intervals."""
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.launches))
+
+    def beyond(self, limit_s: float) -> int:
+        return sum(one > limit_s * 1e9 for launch in self.launches for one in launch)
 
 
 def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloChance:
+    """The chance to keep a level, by resampling; where samples support it not, a bound of it.
+
+    A percentile is no shorter than a lower one. So a level is not kept whose limit a lower
+    percentile exceeds for sure, and is kept if a higher one keeps the limit.
+    """
+    if durations.percentile_s is not None and durations.count:
+        share = _resampled(level, level.fraction, durations)
+        return SloChance(share, f"{durations.count:,} durations", durations.percentile_s)
+    known = sorted(durations.percentiles.items(), key=lambda one: -FRACTIONS[one[0]])
+    for name, (value, low, _) in known:
+        # A value without an interval counts where there are no durations, as of imports.
+        least = value if low is None and not durations.count else low
+        if FRACTIONS[name] <= level.fraction and least and least > level.limit_s:
+            return SloChance(_RARE / 2, f"{name} and its interval", value, name)
+    higher = {name: high for name, (_, _, high) in known if FRACTIONS[name] >= level.fraction}
+    own = higher.get(level.percentile)
+    ends = [own] if durations.count else [*higher.values()]
+    if any(high and high < level.limit_s for high in ends):
+        return SloChance(1 - _RARE / 2, "percentiles and their intervals", is_least=True)
+    if not durations.count:
+        return SloChance(None, f"neither its durations nor an interval of {level.percentile} tell")
+    most, least_share = _shares_by_counts(level, durations)
+    number = durations.beyond(level.limit_s)
+    counts = f"{number:,} of {durations.count:,} durations are longer than the limit"
+    if most <= _RARE:
+        return SloChance(most, counts)
+    supported = [FRACTIONS[name] for name in higher if name != level.percentile]
+    shares = (_resampled(level, fraction, durations) for fraction in supported)
+    return SloChance(max([least_share, *shares]), counts, is_least=True)
+
+
+def _shares_by_counts(level: ServiceLevel, durations: MeasuredDurations) -> tuple[float, float]:
+    """The most and the least chance that a percentile keeps the limit, by durations beyond it.
+
+    These are the tails of a binomial distribution that make the exact interval of Clopper and
+    Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+    Biometrika 26 (1934), 404-413; of order statistics, Hahn and Meeker, "Statistical Intervals"
+    (1991), section 5.2. Durations that depend on each other count for fewer, and those of one
+    launch are as much faster or slower as processes may be in one of twenty cases.
+    """
+    count = durations.count
+    worth = max(1, min(count, math.floor(durations.effective or count)))
+    spread = durations.process_spread if len(durations.launches) == 1 else None
+    process = math.exp(_NORMAL_90 * (spread or 0.0))
+    sure, possible = (
+        durations.beyond(level.limit_s * factor) * worth / count
+        for factor in (process, 1 / process)
+    )
+    allowed = 1 - level.fraction
+    most = at_least_chance(worth, math.floor(sure), allowed)
+    return most, at_least_chance(worth, math.ceil(possible) + 1, allowed)
+
+
+def at_least_chance(count: int, least: int, probability: float) -> float:
+    """The chance of at least so many successes of independent trials."""
+    if least <= 0:
+        return 1.0
+    odds, none = math.log(probability / (1 - probability)), count * math.log1p(-probability)
+    ways = (
+        math.lgamma(count + 1) - math.lgamma(number + 1) - math.lgamma(count - number + 1)
+        for number in range(least, count + 1)
+    )
+    return sum(math.exp(way + none + number * odds) for number, way in enumerate(ways, least))
+
+
+def _resampled(level: ServiceLevel, fraction: float, durations: MeasuredDurations) -> float:
     """The share of resamples of raw durations whose percentile keeps the limit.
 
     Launches are drawn with replacement (the cluster bootstrap of Davison and Hinkley 1997, section
@@ -106,12 +188,7 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
     (Künsch 1989). One launch says nothing of other processes: its durations are scaled by the
     host's known spread.
     """
-    count = sum(map(len, durations.launches))
-    if durations.percentile_s is None or not count:
-        needed = f"{durations.needed:,}" if durations.needed else "more"
-        held = f"more than the {count:,} measured ones hold"
-        basis = f"{level.percentile} takes {needed} independent iterations, {held}"
-        return SloChance(None, basis)
+    count = durations.count
     chance = random.Random(0)  # noqa: S311 - a resample, not a secret
     factors = [1.0]  # times of fresh processes by that of the measured one, equally likely
     if len(durations.launches) == 1 and durations.process_spread:
@@ -129,9 +206,8 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
         dependent = count / durations.effective if durations.effective else 1.0
         length = math.ceil(max(dependent, count / _MOST_BLOCKS, 1.0))
         blocks = min(max(1, count // len(launches)), length)
-        kept += sum(_keeps(launches, blocks, level.fraction, chance) for _ in range(per_factor))
-    share = kept / (per_factor * len(factors))
-    return SloChance(share, f"{count:,} durations", durations.percentile_s)
+        kept += sum(_keeps(launches, blocks, fraction, chance) for _ in range(per_factor))
+    return kept / (per_factor * len(factors))
 
 
 @dataclass(frozen=True)
@@ -168,10 +244,12 @@ def predicted_chance(
     """
     if latency_ms.outside:
         return SloChance(None, f"the prediction extrapolates: {latency_ms.outside[0]}")
+    interval = latency_ms.interval
+    if interval and interval.low > level.limit_s * 1e3:
+        return SloChance(_RARE, "the predicted p50", latency_ms.value / 1e3, "p50")
     if len(variations) < LEAST_LIKE_CELLS:
         least = f"at least {LEAST_LIKE_CELLS} measured cells of this backend and runtime"
         return SloChance(None, f"the spread of durations takes {least}, not {len(variations)}")
-    interval = latency_ms.interval
     error = math.log(interval.high / interval.low) / 2 / _NORMAL_90 if interval else 0.0
     room = math.log(level.limit_s * 1e3 / latency_ms.value)
     tail = NormalDist().inv_cdf(level.fraction)

@@ -27,6 +27,11 @@ def amount(value: float, unit: str = "") -> str:
     return f"{format_number(rounded(value, 3))} {unit}".rstrip()
 
 
+def excess_words(times: float) -> str:
+    """The excess over a limit, as words before its name: `12 % over`, `151 times`."""
+    return f"{percent_text(times - 1)} % over" if times < 2 else f"{format_number(times)} times"
+
+
 def number_range(values: Iterable[float]) -> str:
     """The least and the greatest of some numbers: `1.2 to 3.4`; one if they read alike."""
     known = list(values)

@@ -13,6 +13,7 @@ from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.commands.recommend.words import (
     answer_words,
     candidate_path,
+    candidate_words,
     figure_interval,
     figure_unit,
     largest_words,
@@ -63,9 +64,10 @@ def _tables(answer: Recommendation, choice: Choice, *, everything: bool) -> list
     more = f"{beyond:,} more {plural(beyond, 'candidate')} (--format json has all)"
     sentences = (answer_words(answer, ranking), *largest_words(answer, ranking))
     unit = figure_unit(answer, ranking.first.candidate.cell)
-    fields = _fields(answer, unit, several=ranking.machines > 1)
+    several = ranking.machines > 1
+    fields = _fields(answer, unit, several=several)
     notes = (more, *sentences) if beyond else sentences
-    ranked = Table(title, fields, [_row(one) for one in shown], notes)
+    ranked = Table(title, fields, [_row(one, several=several) for one in shown], notes)
     return [ranked, left_out] if left_out.rows else [ranked]
 
 
@@ -74,18 +76,17 @@ def _fields(
 ) -> list[Field]:
     requirements = answer.requirements
     fields = [Field("model", essential=True, wraps=True)] if with_model else []
+    if with_model or several or requirements.level:  # else there is room for a column each
+        fields.append(Field("candidate", essential=True, wraps=True))
+    else:
+        fields += [
+            Field("path", "backend, runtime", essential=True),
+            Field("precision", essential=True),
+            Field("batch_size", "batch", essential=True, right=True),
+        ]
     fields += [
-        Field("path", "backend, runtime", essential=True, wraps=with_model),
-        Field("precision", essential=True),
-        Field("batch_size", "batch", essential=True, right=True),
-    ]
-    if several:
-        fields.append(Field("hardware", essential=True, wraps=True))
-    label = requirements.objective.label.removeprefix("median ")
-    heading = f"{label} {unit}" if len(label) + len(unit) < 12 else unit.partition(" per ")[0]
-    fields += [
-        Field("value", heading, essential=True, right=True),
-        Field("interval", right=True),
+        Field("value", unit.partition(" per ")[0], essential=True, right=True),
+        Field("interval", essential=True, right=True),
         Field("basis", essential=True),
     ]
     if requirements.level:
@@ -96,18 +97,18 @@ def _fields(
     return fields
 
 
-def _row(one: RankedCandidate) -> dict[str, Any]:
+def _row(one: RankedCandidate, *, several: bool) -> dict[str, Any]:
     cell, figure = one.candidate.cell, one.figure
     mark = _IMPORTED if figure.marks else ""
     return {
         "model": cell.model,
+        "candidate": candidate_words(one.candidate, with_machine=several),
         "path": candidate_path(cell),
         "precision": cell.precision,
         "batch_size": cell.batch_size,
-        "hardware": one.candidate.machine.name,
         "value": f"{format_number(figure.value)}{mark}",
         "interval": figure_interval(figure),
-        "basis": figure.basis,
+        "basis": "grade D" if figure.grade == "D" else figure.basis,
         "chance": share_words(one.chance.share) if one.chance else None,
         "memory": format_number(one.memory.high) if one.memory else None,
     }
@@ -116,8 +117,7 @@ def _row(one: RankedCandidate) -> dict[str, Any]:
 def _left_out_table(answer: Recommendation, choice: Choice, *, everything: bool) -> Table:
     paths: dict[tuple[Any, ...], list[LeftOutCandidate]] = defaultdict(list)
     for one in choice.left_out:
-        if one.objection.kind != "smaller" or everything:
-            paths[*path_of(one.candidate), one.objection.kind].append(one)
+        paths[*path_of(one.candidate), one.objection.kind].append(one)
     reasons: dict[Objection, list[list[LeftOutCandidate]]] = defaultdict(list)
     for path in paths.values():
         reasons[_nearest(path).objection].append(path)
@@ -173,12 +173,14 @@ def _reason_row(group: Sequence[Sequence[LeftOutCandidate]], *, several: bool) -
 
 
 def _overview(answer: Recommendation) -> Table:
+    firsts = [choice.ranking.first for choice in answer.choices if choice.ranking]
+    several = len({one.candidate.machine.name for one in firsts}) > 1
     rows, empty = [], []
     models = Counter(choice.question[0] for choice in answer.choices)
     for choice in answer.choices:
         if choice.ranking:
             sure = "" if choice.ranking.is_sure else " ≈" * bool(choice.ranking.equals)
-            row = _row(choice.ranking.first)
+            row = _row(choice.ranking.first, several=several)
             cell = choice.ranking.first.candidate.cell
             alone = models[cell.model] == 1
             name = cell.model if alone else subject_words(cell).rpartition(" · ")[0]
@@ -195,7 +197,6 @@ def _overview(answer: Recommendation) -> Table:
         notes.append(f"nothing to recommend for {names}: `recommend --model` says why")
     cell = some_candidate(answer.choices[0]).cell
     heading = f"the first choice for each model · {requirement_words(answer)}"
-    several = len({row["hardware"] for row in rows}) > 1
     unit = figure_unit(answer, cell)
     return Table(heading, _fields(answer, unit, several=several, with_model=True), rows, notes)
 

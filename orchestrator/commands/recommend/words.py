@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.recommend.candidates import COST, WORST_GRADE, Candidate, Figure, cost_unit
+from analysis.recommend.candidates import COST, Candidate, Figure, cost_unit, is_no_faster
 from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
@@ -106,7 +106,7 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     best = answer.requirements.objective.best
     how = "measured" if first.figure.is_measured else "predicted"
     stated = f"{name}, {figure} {how}"
-    if first.figure.grade == WORST_GRADE:
+    if first.figure.grade == "D":
         stated = f"{stated} with grade D, which shows no difference: measure it longer"
     if first.figure.outside:
         return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"
@@ -142,7 +142,9 @@ def trust_words(answer: Recommendation) -> Iterator[str]:
     rows = [row for choice in answer.choices if choice.ranking for row in choice.ranking.rows]
     predicted = [row for row in rows if not row.figure.is_measured]
     measured = len(rows) - len(predicted)
-    parts = [f"{measured:,} measured (95 % intervals)"] if measured else []
+    doubtful = sum(row.figure.grade == "D" for row in rows)
+    of_grade = f", {doubtful:,} of them of grade D" if doubtful else ""
+    parts = [f"{measured:,} measured (95 % intervals{of_grade})"] if measured else []
     if predicted:
         rests = f" from {source_words(answer.examples)}" if answer.examples else ""
         parts.append(f"{len(predicted):,} predicted{rests} (90 % intervals)")
@@ -169,8 +171,10 @@ def next_words(answer: Recommendation) -> Iterator[str]:
     if unknown and answer.ready.forecaster is None:
         count = f"{len(unknown):,} {plural(len(unknown), 'candidate')}"
         yield f"next: `{training_command(database)}` may predict {count} that nobody measured"
-    if longer := [one for one in left_out if one.objection.kind == "slo_unknown"]:
-        command = f"{_bench(longer[0].candidate.cell, answer)} --profile standard"
+    slow = [one.candidate for one in left_out if one.objection.kind == "too_slow"]
+    open_ = [one.candidate for one in left_out if one.objection.kind == "slo_unknown"]
+    if longer := [one for one in open_ if not any(is_no_faster(one, other) for other in slow)]:
+        command = f"{_bench(longer[0].cell, answer)} --profile standard"
         yield f"next: `{command}` may measure enough for {answer.requirements.level}"
     if rankings and not rankings[0].first.figure.is_measured:
         yield f"next: `{_bench(rankings[0].first.candidate.cell, answer)}` measures the first"

@@ -9,6 +9,7 @@ from analysis.recommend.candidates import (
     Candidate,
     CandidateMachine,
     Figure,
+    Objection,
     cost_figure,
     told_apart,
 )
@@ -118,3 +119,23 @@ def test_joules_are_ranked_within_the_scope_of_most_candidates(
     assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept
     assert {one.objection.reason for one in choice.left_out} == reasons
     assert {one.objection.kind for one in choice.left_out} <= {"other_scope"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept", "reasons"),
+    [
+        (("layout nhwc", "layout nchw", "layout nchw"), [2, 3], "layout nhwc, not layout nchw"),
+        ((None, "layout nhwc", "layout nhwc"), [1, 2, 3], None),
+    ],
+)
+def test_imports_are_ranked_within_the_settings_of_most(
+    settings: tuple[str | None, ...], kept: list[int], reasons: str | None
+) -> None:
+    known = ranked(*(figure(10 * n, settings=one) for n, one in enumerate(settings, start=1)))
+    (choice,) = choose_each(known, Requirements(OBJECTIVES["latency"]))
+    assert choice.ranking is not None
+    assert [row.candidate.cell.batch_size for row in choice.ranking.rows] == kept
+    objections = [one.objection for one in choice.left_out]
+    assert objections == (
+        [Objection("other_settings", f"measured with {reasons}")] if reasons else []
+    )

@@ -2,19 +2,28 @@
 
 import math
 import random
+from dataclasses import replace
+from itertools import pairwise
 from statistics import NormalDist
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analysis.recommend.candidates import Figure
+from analysis.recommend.candidates import Figure, Objection, is_no_faster
+from analysis.recommend.choices import objection_by_level
 from analysis.recommend.service_levels import (
+    FRACTIONS,
     MeasuredDurations,
     ServiceLevel,
+    SloChance,
+    at_least_chance,
     measured_chance,
     parse_service_level,
     predicted_chance,
 )
 from analysis.statistics.ratios import Estimate
+from tests.analysis.recommend.test_ranking import figure, ranked
 
 MS = 1_000_000
 P95 = ServiceLevel("p95", 0.050)
@@ -25,7 +34,6 @@ def measured(*launches: list[int], **changes: object) -> MeasuredDurations:
         "effective": sum(map(len, launches)),
         "process_spread": None,
         "percentile_s": 0.04,
-        "needed": 130,
     }
     return MeasuredDurations(launches, **known | changes)  # type: ignore[arg-type]
 
@@ -95,3 +103,118 @@ def test_unknown_chances_say_why(
     chance = predicted_chance(P95, latency, variations)
     assert chance.share is None
     assert reason in chance.basis
+
+
+def test_a_prediction_whose_median_is_beyond_the_limit_is_too_slow() -> None:
+    latency = Figure(400.0, Estimate(400.0, 300.0, 500.0), "predicted")
+    refused = objection_by_level(P95, predicted_chance(P95, latency, []), 0.9)
+    assert refused == Objection(
+        "too_slow", "median 400 ms, 8 times the limit, and p95 is no shorter"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "least", "probability", "chance"),
+    [
+        (2, 2, 0.05, 0.0025),
+        (59, 1, 0.05, 1 - 0.95**59),
+        (10, 0, 0.05, 1.0),
+        (10, 11, 0.05, 0.0),
+        (3, 2, 0.5, 0.5),
+        (5000, 300, 0.05, 0.000878),
+    ],
+)
+def test_binomial_tails(count: int, least: int, probability: float, chance: float) -> None:
+    assert at_least_chance(count, least, probability) == pytest.approx(chance, rel=0.01)
+
+
+Ends = tuple[float, float | None, float | None]
+SLOW: Ends = (0.319, 0.310, 0.330)
+ALONE: Ends = (0.319, None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "launch", "percentiles", "kind"),
+    [
+        pytest.param("p95<30ms", [23674 * MS] * 2, {}, "too_slow", id="2 of 2 are longer"),
+        pytest.param("p50<30ms", [23674 * MS] * 2, {}, "slo_unknown", id="2 tell no median"),
+        pytest.param("p95<30ms", [], {"p50": SLOW}, "too_slow", id="the median is longer"),
+        pytest.param("p50<30ms", [], {"p50": SLOW}, "too_slow", id="its own interval"),
+        pytest.param("p99.9<30ms", [], {"p90": SLOW}, "too_slow", id="a lower percentile"),
+        pytest.param("p50<30ms", [], {"p90": SLOW}, "slo_unknown", id="a higher one says nothing"),
+        pytest.param("p95<30ms", [], {"p50": ALONE}, "too_slow", id="an import's median"),
+        pytest.param("p95<30ms", [], {}, "slo_unknown", id="nothing is known"),
+        pytest.param("p90<400ms", [], {"p95": SLOW}, None, id="a higher percentile keeps it"),
+        pytest.param("p99<400ms", [], {"p95": SLOW}, "slo_unknown", id="a lower one does not"),
+        pytest.param("p95<400ms", [], {"p95": ALONE}, "slo_unknown", id="without an interval"),
+        pytest.param("p95<30ms", [20 * MS] * 59, {}, None, id="none of 59 is longer"),
+        pytest.param("p95<30ms", [20 * MS] * 30, {}, "slo_unknown", id="none of 30 is longer"),
+        pytest.param("p99<30ms", [20 * MS] * 59, {}, "slo_unknown", id="59 for p99"),
+        pytest.param("p90<30ms", [20 * MS] * 22 + [40 * MS], {}, "slo_unknown", id="1 of 23"),
+        pytest.param("p90<30ms", [20 * MS, 40 * MS] * 5, {}, "too_slow", id="5 of 10 for p90"),
+    ],
+)
+def test_order_statistics_decide_where_samples_support_no_percentile(
+    words: str, launch: list[int], percentiles: dict[str, Ends], kind: str | None
+) -> None:
+    durations = MeasuredDurations(
+        (launch,) if launch else (), float(len(launch)), None, None, percentiles
+    )
+    level = parse_service_level(words)
+    objection = objection_by_level(level, measured_chance(level, durations), 0.9)
+    assert (objection and objection.kind) == kind
+
+
+@given(
+    st.lists(st.integers(1, 100), min_size=1, max_size=80),
+    st.integers(1, 100),
+    st.sampled_from([1.0, 0.3]),
+    st.sampled_from([None, 0.1]),
+    st.sets(st.sampled_from(["p50", "p90", "p95", "p99"])),
+)
+def test_who_keeps_a_percentile_keeps_all_below_it(
+    times: list[int], limit: int, share: float, spread: float | None, supported: set[str]
+) -> None:
+    kinds = []
+    for name in [*FRACTIONS][:4]:
+        ordered = sorted(times)
+        known: dict[str, Ends] = {
+            one: (ordered[int(FRACTIONS[one] * (len(times) - 1))] / 1e3, None, None)
+            for one in supported
+        }
+        own = known[name][0] if name in known else None
+        launches = ([time * MS for time in times],)
+        durations = MeasuredDurations(launches, share * len(times), spread, own, known)
+        level = ServiceLevel(name, limit / 1e3)
+        objection = objection_by_level(level, measured_chance(level, durations), 0.9)
+        kinds.append(objection.kind if objection else "kept")
+    order = ["kept", "slo_unknown", "too_slow"]
+    ranks = [order.index(kind) for kind in kinds]
+    assert not any((lower, higher) in {(2, 0), (1, 0)} for lower, higher in pairwise(ranks)), (
+        "a higher percentile is kept"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (4.52, "p95 4,520 ms, 151 times the limit; "),
+        (0.06, "p95 60 ms, 2 times the limit; "),
+        (0.0336, "p95 33.6 ms, 12 % over the limit; "),
+        (0.029, "p95 29 ms; "),
+    ],
+)
+def test_words_of_what_is_too_slow(seconds: float, words: str) -> None:
+    level = ServiceLevel("p95", 0.03)
+    objection = objection_by_level(level, SloChance(0.2, "200 durations", seconds), 0.9)
+    assert objection is not None
+    assert objection.reason == f"{words}the chance of p95 < 30 ms is 20 %, less than 90 %"
+
+
+def test_a_larger_batch_is_no_faster() -> None:
+    cells = ranked(*[figure(10.0)] * 3)
+    one, two, three = (row.candidate for row in cells)
+    assert is_no_faster(three, one)
+    assert not is_no_faster(one, two)
+    other = replace(three, cell=three.cell.model_copy(update={"precision": "int8"}))
+    assert not is_no_faster(other, one)

@@ -1,5 +1,6 @@
 """Recommendations from a small database: what is ranked, what is left out, and why."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,11 +18,16 @@ from orchestrator.commands.recommend.answer import (
     RecommendationRequest,
     recommend_cells,
 )
+from orchestrator.commands.recommend.table import recommendation_sheet
+from orchestrator.commands.recommend.words import next_words, trust_words
+from orchestrator.screen.sheet import ON_SCREEN, print_sheet
 from orchestrator.store.store import Store
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, UsageError
+from runner.contract.models import catalogue
 from tests.support.databases import write_records
 from tests.support.records import a_failure, a_record
+from tests.support.terminal import a_terminal, shown
 
 MS = 1_000_000
 LIMITED = '{"limits": {"memory_bytes": 2000000000}}'
@@ -130,21 +136,25 @@ def test_a_level_keeps_those_that_are_known_to_meet_it(database: Path) -> None:
     assert choice.ranking is not None
     assert choice.ranking.first.chance is not None
     assert choice.ranking.first.chance.share == 1.0
-    unknown = reasons(choice)["cpu-bert-tiny-fp32-b1-s128-inference"]
-    assert unknown.startswith("slo_unknown: p95 takes 130 independent iterations, more")
+    median = reasons(choice)["cpu-bert-tiny-fp32-b1-s128-inference"]
+    assert median == "too_slow: median 10 ms, 67 % over the limit, and p95 is no shorter"
+    larger = reasons(choice)["cpu-bert-tiny-fp32-b4-s128-inference"]
+    assert larger == "too_slow: median 30 ms, 5 times the limit, and p95 is no shorter"
     strict = only(asked(database, level=parse_service_level("p95<5.15ms")))
     slow = reasons(strict)["cpu-onnxruntime-bert-tiny-fp32-b1-s128-inference"]
-    assert slow.startswith("too_slow: p95 5.19 ms, 1 % over; the chance of p95 < 5.15 ms is ")
+    assert slow.startswith(
+        "too_slow: p95 5.19 ms, 0.8 % over the limit; the chance of p95 < 5.15 ms is "
+    )
 
 
-def test_memory_takes_the_largest_batch_of_each_path_that_fits(database: Path) -> None:
-    choice = only(asked(database, memory_bytes=1_000_000_000))
-    assert names(choice) == [
-        "cpu-onnxruntime-bert-tiny-fp32-b1-s128-inference",
-        "cpu-bert-tiny-fp32-b4-s128-inference",
-    ]
-    why_not = reasons(choice)
-    assert why_not["cpu-bert-tiny-fp32-b1-s128-inference"] == "smaller: batch 4 fits too"
+def test_all_that_fits_is_ranked_by_the_objective(database: Path) -> None:
+    for objective in (None, "throughput"):
+        answer = asked(database, memory_bytes=1_000_000_000, objective=objective)
+        assert names(only(answer)) == [
+            "cpu-onnxruntime-bert-tiny-fp32-b1-s128-inference",
+            "cpu-bert-tiny-fp32-b4-s128-inference",
+            "cpu-bert-tiny-fp32-b1-s128-inference",
+        ]
     lower = only(asked(database, memory_bytes=600_000_000))
     assert "cpu-bert-tiny-fp32-b1-s128-inference" in names(lower)
     assert reasons(lower)["cpu-bert-tiny-fp32-b64-s128-inference"] == (
@@ -224,7 +234,7 @@ def with_predictions(
     def load(*_: object) -> ReadyForecaster:
         return ReadyForecaster(EveryBatchTakesAsLong(machine, groups))  # type: ignore[arg-type]
 
-    axes = {"model": ("bert-tiny",), "runtime": ("onnxruntime",)}
+    axes = {"model": ("bert-tiny",), "runtime": ("onnxruntime",), **changes.pop("axes", {})}
     request = RecommendationRequest(database, CandidateRequest(axes), **changes)
     return recommend_cells(request, load)
 
@@ -255,8 +265,10 @@ def test_predicted_memory_counts_by_the_upper_end_of_its_interval(
 ) -> None:
     choice = only(with_predictions(database, machine, memory_bytes=1_000_000_000))
     assert choice.ranking is not None
+    cells = [row.candidate.cell for row in choice.ranking.rows if row.memory]
     sizes = {
-        row.candidate.cell.precision: row.candidate.cell.batch_size for row in choice.ranking.rows
+        name: max(cell.batch_size for cell in cells if cell.precision == name)
+        for name in ("fp32", "int8")
     }
     assert sizes == {"fp32": 7, "int8": 8}, "fp32 ran out of memory at 8; of 10 one in ten may"
     over = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b10-s128-inference"]
@@ -273,3 +285,36 @@ def test_a_predicted_level_needs_cells_like_it(database: Path, machine: str) -> 
     choice = only(with_predictions(database, machine, level=parse_service_level("p99<1s")))
     unknown = reasons(choice)["cpu-onnxruntime-bert-tiny-int8-b2-s128-inference"]
     assert unknown.startswith("slo_unknown: the spread of durations takes at least 3 measured")
+
+
+LONG = tuple(sorted(catalogue(), key=len)[-3:])
+
+
+@pytest.mark.parametrize("models", [LONG[:1], LONG])
+def test_a_prediction_keeps_its_interval_and_mark_at_80_columns(
+    database: Path, machine: str, capsys: pytest.CaptureFixture[str], models: Sequence[str]
+) -> None:
+    axes = {"model": models, "batch_size": ("64", "128")}
+    answer = with_predictions(database, machine, axes=axes)
+    with a_terminal(80):
+        print_sheet(recommendation_sheet(answer, ON_SCREEN))
+    lines = shown(capsys.readouterr().out, 80)
+    extrapolated = [line for line in lines if "predicted" in line and "–" in line]
+    assert len(extrapolated) >= len(models)
+    assert all(re.search(r"[\d.,]+–[\d.,]+ \?", line) for line in extrapolated), lines
+
+
+def test_grade_d_is_marked_and_counted(tmp_path: Path) -> None:
+    answer = asked(write_records(tmp_path, [a_record(grade="D"), a_record(grade="A", **GRAPH)]))
+    table = recommendation_sheet(answer, ON_SCREEN).tables[0]
+    assert sorted(row["basis"] for row in table.rows) == ["grade D", "measured"]
+    assert "candidates: 2 measured (95 % intervals, 1 of them of grade D)" in [*trust_words(answer)]
+
+
+def test_no_cell_that_is_surely_too_slow_is_proposed(database: Path, machine: str) -> None:
+    slow = asked(database, level=parse_service_level("p95<1ms"))
+    assert not any("--profile standard" in words for words in next_words(slow))
+    level = parse_service_level("p95<0.01ms")
+    open_ = with_predictions(database, machine, level=level, axes={"precision": ("int8",)})
+    assert {one.objection.kind for one in only(open_).left_out} >= {"too_slow"}
+    assert not any("--profile standard" in words for words in next_words(open_))
