@@ -63,6 +63,8 @@ class TrainingOrigin(Frozen):
     rows_digest: str = Field(pattern=r"^[0-9a-f]{64}$")
     """SHA-256 of the ids and values of its examples, in hex."""
     left_out: dict[str, PositiveInt]
+    doubtful: NonNegativeInt
+    """Those of its results that are of grade D."""
 
 
 class PredictorManifest(TrainingOrigin):

@@ -25,7 +25,9 @@ from analysis.predict.examples.work import (
     counts_of_sample,
     told_work,
 )
+from analysis.results.series import SETTINGS
 from analysis.results.source import ArrowSource, text
+from analysis.statistics.ratios import PROMISES
 from runner.contract.axes import AXIS_NAMES, SIZE_AXES
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
@@ -39,7 +41,7 @@ _BATCH, *_LENGTHS, _NEW_TOKENS = SIZE_AXES
 """The sizes of a sample stand between the number of samples and that of tokens to generate."""
 _FACTS = (
     *(*_AXES, "result_id", "source", "model_id"),
-    *("hardware", "hardware_id", "threads", "parameters"),
+    *("hardware", "hardware_id", "threads", "parameters", "grade"),
 )
 _VALUES = (
     *("throughput", "latency_median_s", "latency_mean_s", "memory_peak_bytes"),
@@ -59,7 +61,10 @@ _MOST_NAMED = 500
 def example_rows(
     source: ArrowSource, *, imported: bool, counts_of: CountsOf = catalogued_polynomials
 ) -> ExampleRows:
-    """The results that predictors learn from; those of one model and size share counted work."""
+    """The results that predictors learn from; those of one model and size share counted work.
+
+    One of grade D tells an order of size, so it counts where no better one of its cell is there.
+    """
     models = _models(source)
     polynomials = {name: counts_of(model) for name, model in models.items()}
     peaks = machine_peaks(source)
@@ -74,7 +79,12 @@ def example_rows(
         else:
             placements.append(placement)
             rows.append(row)
-    return ExampleRows(rows, placements, left_out)
+    known = list(zip(rows, placements, strict=True))
+    sound = {placement for row, placement in known if row["grade"] in PROMISES}
+    kept = [(row, one) for row, one in known if row["grade"] != "D" or one not in sound]
+    if beside := len(known) - len(kept):
+        left_out["it is of grade D, and its cell has a better result"] = beside
+    return ExampleRows([row for row, _ in kept], [one for _, one in kept], left_out)
 
 
 def _placement(
@@ -121,7 +131,7 @@ def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]
             continue
         facts = ", ".join((*(f"p.{name}" for name in _FACTS), *(f"r.{name}" for name in _VALUES)))
         yield from source.arrow(f"""
-            SELECT {facts}, r.details, e.libraries
+            SELECT {facts}, r.settings, r.details, e.libraries
             FROM {view} p JOIN benchmark_results r USING (result_id)
                 LEFT JOIN environments e ON e.environment_id = r.environment_id
             WHERE {condition} AND coalesce(p.mode, 'inference') IN ({_MODES})
@@ -144,11 +154,11 @@ def _sample_key(row: Mapping[str, Any]) -> tuple[str, int | None]:
 
 
 def _software(row: Mapping[str, Any]) -> str:
-    """The version of the runtime's library, without its last part, and a tensor's layout."""
-    libraries, details = dict(row["libraries"] or ()), dict(row["details"] or ())
+    """The version of the runtime's library, without its last part, and other settings."""
+    libraries = dict(row["libraries"] or ())
     library = _LIBRARIES.get(row["runtime"], row["runtime"])
     version = ".".join(libraries.get(library, "").split(".")[:2])
-    return " ".join(filter(None, (version, details.get("file_name.layout"))))
+    return " ".join(filter(None, (version, row[SETTINGS])))
 
 
 def rows_by_run(source: ArrowSource, *, imported: bool) -> dict[str, int]:

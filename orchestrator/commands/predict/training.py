@@ -70,6 +70,7 @@ def train_predictor(
         rows=by_run,
         rows_digest=digest_of_rows(rows),
         left_out=rows.left_out,
+        doubtful=sum(row["grade"] == "D" for row in rows.rows),
     )
     files = predictor_files(Forecaster(predictors, machines), origin)
     text = files[MANIFEST_NAME]

@@ -138,6 +138,11 @@ def _rows(manifest: PredictorManifest) -> Iterator[dict[str, Any]]:
 
 
 def _answer(rows: Sequence[Mapping[str, Any]], manifest: PredictorManifest) -> Iterator[str]:
+    if count := manifest.doubtful:
+        yield (
+            f"{count:,} {plural(count, 'result')} of grade D among these: such a number tells an"
+            " order of size alone, and `--profile standard` measures longer"
+        )
     labels = [PREDICTION_TARGETS[name].label for name in manifest.targets]
     if not rows:
         yield (

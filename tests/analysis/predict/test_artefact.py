@@ -69,6 +69,7 @@ def written() -> Written:
         sources="ours",
         rows={"run": 72},
         rows_digest="0" * 64,
+        doubtful=1,
         left_out={"no work": 3},
     )
     return Written(forecaster, predictor_files(forecaster, origin))
