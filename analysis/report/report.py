@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.charts.chart import Chart
 from analysis.compare.values import MetricValue, metric_values, with_intervals
 from analysis.results.metrics import Metric
-from analysis.results.selection import Selection
+from analysis.results.selection import MOST_RESULTS, Selection
 from analysis.results.source import ArrowSource, text
 from analysis.results.table import RowFacts, Table
 from analysis.results.trust import GradeSummary
@@ -16,8 +16,6 @@ from analysis.results.trust import GradeSummary
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_ROWS = 1000
-"""Results in one report, the newest; those beyond are counted."""
 _NO_GRADES = GradeSummary({}, None)
 
 
@@ -134,14 +132,16 @@ class ReportedResults:
         return rows
 
 
-def reported_results(source: ArrowSource, selection: Selection) -> ReportedResults:
+def reported_results(
+    source: ArrowSource, selection: Selection, most: int = MOST_RESULTS
+) -> ReportedResults:
     """The newest results of a selection."""
     rows = source.arrow(
         f"SELECT * FROM {selection.relation} ORDER BY measured_at DESC NULLS LAST, result_id"
-        f" LIMIT {_MOST_ROWS}"
+        f" LIMIT {most}"
     ).to_pylist()
     total = len(rows)
-    if total == _MOST_ROWS:
+    if total == most:
         counted = source.arrow(f"SELECT count(*) AS results FROM {selection.relation}")
         total = counted.to_pylist()[0]["results"]
     rows.sort(key=lambda row: (row["cell_id"], row["result_id"]))

@@ -28,7 +28,7 @@ from analysis.report.report import (
 )
 from analysis.report.shared import report_on
 from analysis.results.metrics import METRICS
-from analysis.results.selection import Selection
+from analysis.results.selection import MOST_RESULTS, Selection
 from analysis.results.source import ArrowSource
 from analysis.results.table import Field, FieldKind, RowFacts, Table
 
@@ -99,8 +99,8 @@ def _family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
     rows = [_family(one) for one in summarise_families(results.source, results.shown)]
     notes = (
-        "Ratios are geometric means, with the least and the greatest of the cells. A question mark"
-        " says that most of its cells show no difference beyond intervals and grades.",
+        "Ratios are geometric means, with the least and the greatest of the cells. Undecided"
+        " says that in most cells intervals and grades show no difference from the CPU.",
     )
     table = Table("Families", _FAMILIES, rows, notes, "families").filled()
     return table_section("families", "Families", table)
@@ -110,7 +110,7 @@ def _family(summary: FamilySummary) -> RowFacts:
     return {
         "family": summary.family,
         "models": summary.models,
-        "backend": summary.backend if summary.is_sure else f"{summary.backend} ?",
+        "backend": summary.backend or "undecided",
         "largest_batch": summary.largest_batch,
         **_mean("speedup", summary.speedup),
         **_mean("memory", summary.int8_memory),
@@ -215,11 +215,12 @@ def _part_table(results: ReportedResults, view: str) -> Table:
     bounds = [name for field in own for name in (field.low, field.high) if name]
     names = ", ".join(["result_id", *(field.name for field in fields), *bounds])
     rows = results.ask(f"""
-        SELECT {names} FROM {view}
+        SELECT {names}, count(*) OVER () AS total FROM {view}
         WHERE result_id IN ({results.ids}) AND {_CONDITIONS.get(view, "true")}
         ORDER BY model, backend, runtime, precision, batch_size, result_id LIMIT {_MOST_ROWS}
     """)
-    return Table(title, fields, rows, name=view).filled()
+    left_out = rows[0]["total"] - len(rows) if rows else 0
+    return Table(title, fields, rows, name=view, left_out=left_out).filled()
 
 
 _MakeTable = Callable[[ReportedResults], Table]
@@ -245,7 +246,6 @@ _COMPARISONS = (
         _by("backend", "Backends"),
         _by("runtime", "Runtimes"),
         _by("precision", "Precisions"),
-        _by("mode", "Training beside inference"),
     ),
     _section("training", "Training", _part("training_results")),
     _section("arrivals", "Queries at a rate", _part("arrival_results")),
@@ -329,8 +329,10 @@ def charts_of(topic: str, source: ArrowSource, selection: Selection) -> tuple[Ch
     return distinctly_named(chart for draw in kinds for chart in draw(source, selection))
 
 
-def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report:
-    """The report on a topic, from the results of a selection.
+def make_report(
+    topic: str, source: ArrowSource, selection: Selection, most: int = MOST_RESULTS
+) -> Report:
+    """The report on a topic, from the newest results of a selection, at most so many.
 
     Raises:
         BenchError: the database cannot be read.
@@ -338,7 +340,7 @@ def make_report(topic: str, source: ArrowSource, selection: Selection) -> Report
     chosen = REPORT_TOPICS[topic]
     condition = f"({selection.condition}) AND {chosen.condition}"
     remembered = RememberedAnswers(source)
-    results = reported_results(remembered, replace(selection, condition=condition))
+    results = reported_results(remembered, replace(selection, condition=condition), most)
     own = [make(results) for make in chosen.sections]
     charts = charts_of(topic, remembered, results.shown)
     answers = [answer for one in own for table in one.tables for answer in table.answers]

@@ -11,6 +11,8 @@ from analysis.results.source import OWN_SOURCES, ArrowSource, text
 from runner.contract.axes import Backend
 
 _AT_ONCE = 5_000
+MOST_RESULTS = 1_000
+"""Results in one report unless somebody asks for more; those beyond are counted."""
 IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 OF_A_DEVICE = "(software_device IS DISTINCT FROM true)"

@@ -16,6 +16,7 @@ from orchestrator.commands.results.sides import open_sides
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
+from runner.contract.axes import ARRIVAL_AXES
 from runner.contract.errors import NothingToDo, UsageError, refuse_unknown
 
 PROPERTIES: tuple[str, ...] = tuple(DETERMINED)
@@ -37,7 +38,6 @@ _MEASURING: Mapping[str, str] = {
     "backend": "--backend available",
     "runtime": "--runtime torch,onnxruntime",
     "precision": "--precision fp32,int8",
-    "mode": "--mode inference,training",
     "batch_size": "--batch-size 1,2,4,8",
     "sequence_length": "--sequence-length 32,128",
     "threads": "--threads 1,2",
@@ -74,6 +74,12 @@ def known_property(word: str) -> str:
     name = word.replace("-", "_").lower()
     axis = axis_of(name)
     name = _OTHER_WORDS.get(name, axis.name if axis else name)
+    if name in ("mode", *ARRIVAL_AXES):
+        raise UsageError(
+            f"--by {word}: each measures something else (a pass, a generation, a training step, a"
+            " start; one query after the other, or at a rate), so numbers of two do not compare",
+            hint="within one they do: `--mode inference --by backend`",
+        )
     if name not in DETERMINED:
         raise UsageError(f"--by: {refuse_unknown(word, PROPERTIES)}")
     return name

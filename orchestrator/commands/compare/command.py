@@ -44,7 +44,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         str | None,
         typer.Option(
             metavar="PROPERTY",
-            help="backend, runtime, precision, mode, model, family, hardware, batch_size,"
+            help="backend, runtime, precision, model, family, hardware, batch_size,"
             " sequence_length, threads, workers or run.",
             autocompletion=complete_property,
         ),
@@ -62,7 +62,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         str | None,
         typer.Option(
             metavar="VALUE",
-            help="The value to compare with.  [default: cpu, torch, fp32, inference, 1, the first"
+            help="The value to compare with.  [default: cpu, torch, fp32, 1, the first"
             " run, else the slowest]",
         ),
     ] = None

@@ -42,7 +42,7 @@ def _made(report: Report, database: Path, name: str, answers: Iterable[str] = ()
 
 def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
     with request.open() as (store, selection):
-        report = make_report(topic, store, selection)
+        report = make_report(topic, store, selection, request.most)
     if not report.sections:
         raise NothingToDo(
             f"{request.database}: holds nothing for a report on {topic}", hint=_hint(topic, request)

@@ -1,6 +1,6 @@
 """`report`: results as a page to show, or as Markdown and JSON."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,13 +54,17 @@ class ReportCommand(Judging, ResultSelection, Command):
         Path | None,
         typer.Option("--charts", metavar="FOLDER", help="Leave every chart there as PNG and SVG."),
     ] = None
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Show N results at most, the newest first.")
+    ] = 1000
     force: Force = False
     json: Json = False
 
     def execute(self) -> None:
         from orchestrator.commands.report.output import ReportOutput
 
-        form, selected = asked_format(self.format_, as_json=self.json), self.selected
+        form = asked_format(self.format_, as_json=self.json)
+        selected = replace(self.selected, most=self.limit)
         if self.topic == "site":
             self._write_site(selected)
             return

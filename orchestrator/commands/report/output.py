@@ -9,7 +9,7 @@ from analysis.report.report import Report, ReportSection
 from analysis.report.topics import REPORT_TOPICS
 from analysis.results.table import Table
 from orchestrator.commands.report.answer import MadeReport
-from orchestrator.commands.report.page import left_out_words, page_foot, report_page
+from orchestrator.commands.report.page import left_out_words, page_foot, report_page, table_notes
 from orchestrator.commands.results.answer_words import (
     answer_lines,
     change_lines,
@@ -108,7 +108,8 @@ def _counts(report: Report) -> Iterator[str]:
     if results := len(report.details):
         yield f"{results:,} {plural(results, 'result')}"
     if report.left_out:
-        yield f"{report.left_out:,} older ones left out"
+        total = results + report.left_out
+        yield f"the limit, of {total:,} (`--limit {total}` for all)"
     charts = len(report.charts)
     yield f"{charts} {plural(charts, 'chart')}"
 
@@ -139,7 +140,7 @@ def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
         yield markdown_text("; ".join(facts))
     yield from map(markdown_prose, report.answers)
     if report.left_out:
-        yield markdown_text(left_out_words(report))
+        yield markdown_prose(left_out_words(report))
     for section in report.sections:
         yield from _section(section)
     yield markdown_text(f"Made from {made_from}.")
@@ -155,7 +156,7 @@ def _section(section: ReportSection) -> Iterator[str]:
             yield f"### {markdown_text(table.title)}"
         yield from map(markdown_prose, table.answers)
         yield markdown_table(table).rstrip("\n")
-        yield from map(markdown_prose, table.notes)
+        yield from map(markdown_prose, table_notes(table))
 
 
 def _json(report: Report, made_from: str) -> bytes:

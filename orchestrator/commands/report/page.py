@@ -101,7 +101,7 @@ def _lead(report: Report) -> Iterator[Markup]:
     if sentences:
         yield element("div", sentences, class_="answers")
     if report.left_out:
-        yield element("p", left_out_words(report), class_="muted")
+        yield element("p", with_code(left_out_words(report)), class_="muted")
 
 
 def _section(section: ReportSection, details: _Details) -> PageSection:
@@ -119,8 +119,7 @@ def _table(table: Table, details: _Details, *, alone: bool) -> Iterator[Markup]:
         yield element("h3", table.title)
     yield from (element("p", with_code(sentence)) for sentence in table.answers)
     yield table_html(table, table.title, lambda field, row: _cell(table.name, field, row, details))
-    more = [f"{table.left_out:,} more are left out."] if table.left_out else []
-    for note in (*table.notes, *more):
+    for note in table_notes(table):
         yield element("p", with_code(note), class_="muted")
 
 
@@ -181,9 +180,17 @@ def page_foot(made_from: str, *, has_details: bool) -> str:
     )
 
 
+def table_notes(table: Table) -> Iterator[str]:
+    yield from table.notes
+    if table.left_out:
+        yield f"{table.left_out:,} more are left out here; --select chooses fewer."
+
+
 def left_out_words(report: Report) -> str:
-    count = f"{report.left_out:,} older {plural(report.left_out, 'result')}"
+    shown = len(report.details)
+    total = shown + report.left_out
     return (
-        f"{count} of this selection are left out; --model, --select, --since and the other filters"
-        " choose what is shown."
+        f"{shown:,} of {total:,} results, which is the limit: `--limit {total}` shows all, and"
+        " filters such as --select choose others. The newest come first, those without a time last,"
+        " by id."
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from analysis.results.selection import Selection
+from analysis.results.selection import MOST_RESULTS, Selection
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
@@ -23,6 +23,8 @@ class SelectionRequest:
     imported: bool = False
     unquotable: bool = False
     every: bool = False
+    most: int = MOST_RESULTS
+    """The most results that a report shows."""
     results: Path | None = None
     """The folder of runs and snapshots; None for that of the database."""
 

@@ -14,7 +14,7 @@ from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, v
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
-from analysis.trend.trends import Trends, TrendSeries, TrendStep, trends_of
+from analysis.trend.trends import MOST_SERIES, Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
@@ -46,7 +46,7 @@ def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
     elif shared := work_words(facts, _FACTS):
         heading = f"{title}: {shared}"
     fields = _fields([*differing, *beside], rows, blocks=blocks)
-    notes = _notes(trends, hidden=len(rows) - len(rows[:most]) + trends.left_out)
+    notes = _notes(trends, hidden=len(rows) - len(rows[:most]))
     document = {
         "metric": metric.name,
         "unit": metric.unit,
@@ -138,6 +138,11 @@ def _step(step: TrendStep) -> dict[str, Any]:
 def _notes(trends: Trends, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"… {hidden:,} more with less change: name a GLOB, or `--output FILE` for all"
+    if trends.left_out:
+        yield (
+            f"{trends.left_out:,} series with less change are beyond the {MOST_SERIES:,} that are"
+            " read: a GLOB or other filters choose them."
+        )
     yield from _answer(trends)
     yield from _trust(trends)
     if trends.once:

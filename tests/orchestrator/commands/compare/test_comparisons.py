@@ -280,3 +280,9 @@ def test_shares_of_two_databases_peaks_are_compared_by_the_rates_behind_them(
     answer = judge_regressions(RegressionRequest(selected, baseline, RUN, (metric,)))
     (judgement,) = answer.judgements.judgements
     assert judgement.metric.name == judged
+
+
+@pytest.mark.parametrize("word", ["mode", "scenario", "target_qps", "slo-ms"])
+def test_values_of_other_quantities_are_no_property_to_compare_by(word: str) -> None:
+    with pytest.raises(UsageError, match=f"^--by {word}: each measures something else"):
+        compare_results(SelectionRequest(Path("any.duckdb")), word)

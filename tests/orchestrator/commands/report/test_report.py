@@ -157,13 +157,17 @@ def test_a_report_on_regressions_tells_sizes_candidates_and_what_is_left(reporte
 def test_foreign_files_need_no_database(tmp_path: Path) -> None:
     (tmp_path / "timm.csv").write_text(
         "model,infer_samples_per_sec,infer_step_time,infer_batch_size,infer_img_size,param_count\n"
-        "resnet50,1000.0,32.0,32,224,25.6\n"
+        "resnet50,1000.0,32.0,32,224,25.6\nresnet18,2000.0,16.0,32,224,11.7\n"
     )
     arguments = ("report", "run", "timm.csv", "--format", "markdown")
     done = call(*arguments, folder=tmp_path, environment={})
     assert done.returncode == 0, done.stderr
-    assert "1 of 1 results were measured by others" in done.stdout
+    assert "2 of 2 results were measured by others" in done.stdout
     assert "| resnet50 |" in done.stdout
+    assert "limit" not in done.stdout
+    cut = call(*arguments, "--limit", "1", folder=tmp_path, environment={}).stdout
+    assert "1 of 2 results, which is the limit: `--limit 2` shows all" in cut
+    assert "older" not in cut
     assert {path.name for path in tmp_path.iterdir()} == {"timm.csv"}
 
 
