@@ -57,7 +57,7 @@ def report_compatibility(
     request: SelectionRequest, *, by_family: bool = False
 ) -> CompatibilityReport:
     """Rate all selected models on all backends that any of them has a verdict on."""
-    with request.open() as (store, selection):
+    with replace(request, of_verdicts=True).open() as (store, selection):
         ratings = rate(read_evidence(store, selection))
         families = summarise_families(store, selection) if by_family else None
     if ratings:

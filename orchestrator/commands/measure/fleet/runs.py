@@ -36,6 +36,7 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.replay import ReplayRequest, begin_replay, consented_original
 from orchestrator.running.run_file import RUN_FILE, new_run_id, run_folders
 from orchestrator.screen.words.reasons import reason_text
+from orchestrator.store.query.runs import steps_back
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import Backend
@@ -125,7 +126,7 @@ def held(folders: Sequence[RunFolder]) -> Iterator[None]:
 
 def folders_of(results: Path, name: str) -> list[RunFolder]:
     """The folder of a run, or those of a group's runs, the oldest first."""
-    if name == "last" and (group := RunFolder.open(results, name).run.group_id):
+    if steps_back(name) is not None and (group := RunFolder.open(results, name).run.group_id):
         name = group
     if not name.startswith(_GROUP):
         return [RunFolder.open(results, name)]
