@@ -132,13 +132,19 @@ def side_of_host(
     """The newest result of each series that a host measured, whoever shares the series."""
     of_host = f"({selection.condition}) AND r.hostname = {text(hostname)}"
     every = replace(selection, condition=of_host, run_id=None, every=True).without(without)
-    series = ", ".join(f"n.{name}" for name in SERIES)
+    return Side(hostname, source, newest_of_hosts(every), chosen_from=every)
+
+
+def newest_of_hosts(selection: Selection) -> Selection:
+    """The newest result of each series on each host, whoever shares the series."""
+    every = replace(selection, every=True)
+    series = ", ".join(f"n.{name}" for name in (*SERIES, "hostname"))
     newest = f"""
         SELECT arg_max(n.result_id, (coalesce(n.measured_at, TIMESTAMPTZ '-infinity'), n.run_id))
         FROM {every.relation} n GROUP BY {series}
     """
     chosen = f"{every.condition} AND (r.status <> 'ok' OR r.result_id IN ({newest}))"
-    return Side(hostname, source, replace(every, condition=chosen), chosen_from=every)
+    return replace(every, condition=chosen)
 
 
 def timed_runs(source: ArrowSource, selection: Selection) -> set[str]:

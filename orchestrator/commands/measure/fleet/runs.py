@@ -211,7 +211,7 @@ def verify_on_fleet(
     """Check every model on every path, each on a host that has it."""
     if request.save is not None:
         require_writable(request.save)
-    backends = request.axes.get("backend") or _backends_of(choice)
+    backends = request.axes.get("backend") or (() if request.matrix else _backends_of(choice))
     planned = verification_plan(request, backends, request.options.launcher)
     result = run_on_fleet(planned, choice.placed("any"), observer)
     folder = RunFolder.open(request.results, result.runs[0].report.run_id)
