@@ -33,7 +33,8 @@ class UnfinishedRun:
             return f"run {self.run_id} measures now: {cells} are left"
         before = ""
         if self.left == self.planned:
-            cells, X
+            cells = f"all {self.left:,} {plural(self.left, 'cell')}"
+            before = " before its first cell"
         return f"run {self.run_id} was interrupted{before}: {cells} are left; to finish it:"
 
 
