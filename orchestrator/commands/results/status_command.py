@@ -59,11 +59,11 @@ class StatusReport:
     verdicts: tuple[Verdicts, ...]
     covered: tuple[Covered, ...]
     runs: tuple[RunSummary, ...]
-    unfinished: tuple[UnfinishedRun, ...]
-    """The newest runs of the results folder with cells left."""
     contradicted: int
     """The latest results that the one before them in their series contradicts."""
     stale: tuple[StaleResults, ...]
+    unfinished: tuple[UnfinishedRun, ...] = ()
+    """The newest runs of the results folder with cells left."""
 
 
 def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
