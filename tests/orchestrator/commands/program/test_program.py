@@ -61,11 +61,6 @@ def test_every_command_explains_itself_as_the_list_does(place: Workplace, comman
         ("compare --by backend --device x", "no option --device; did you mean --hardware?"),
         ("compare --compare-hardware", "did you mean --by hardware?"),
         ("plan m.yaml --gpu 0", "no option --gpu; did you mean --set axes.backend=…?"),
-        (
-            "bench --model bert-tiny --backend all",
-            "'all' is no backend; `orchestrator bench --backend available` takes those here",
-        ),
-        ("fleet doctor --backend cpu,all", "'all' is no backend"),
         ("completions", "did you mean `orchestrator --install-completion`?"),
         ("run --nonsense", "orchestrator run: no option --nonsense"),
         ("bench --modle x", "orchestrator bench: no option --modle; did you mean --model?"),
@@ -122,6 +117,7 @@ def test_one_thing_has_one_name_in_any_spelling(place: Workplace, line: str) -> 
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
+        ("--backend all", "'all' is no backend; `orchestrator bench --backend available` takes"),
         ("--backend pytorch", "--backend: PyTorch is --backend cpu --runtime torch"),
         ("--backend ort", "--backend: ONNX Runtime is --backend cpu --runtime onnxruntime"),
         ("--backend GPU", "'GPU' could be cuda (NVIDIA), rocm (AMD) or mps (Apple)"),
