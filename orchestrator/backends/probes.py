@@ -211,7 +211,7 @@ def probe_qnn(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
 
 
 def missing_browser() -> Reason | None:
-    """What the browser's backends lack beside packages, without starting a browser."""
+    """Tell what the browser's backends lack beside packages, without starting a browser."""
     from runner.contract import web  # some commands do without pydantic
 
     named = os.environ.get(web.BROWSER_VARIABLE, "")

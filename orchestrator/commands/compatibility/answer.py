@@ -224,8 +224,8 @@ def _percent(share: float) -> str:
 
 
 def _answer(report: CompatibilityReport) -> str:
-    untold = (_NOT_MEASURED, "not tried")
-    measured = Counter(one.backend for one in report.ratings if one.level not in untold)
+    unmeasured = (_NOT_MEASURED, "not tried")
+    measured = Counter(one.backend for one in report.ratings if one.level not in unmeasured)
     high = Counter(one.backend for one in report.ratings if one.level == "High")
     shares = (f"{one} {high[one]:,} of {measured[one]:,}" for one in report.backends)
     return f"High, of those with a verdict: {', '.join(shares)}"

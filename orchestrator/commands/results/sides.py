@@ -165,15 +165,15 @@ class _Opening:
     ) -> NamedRun:
         """The baseline that `last~N` means beside a run, which counts too and is never it."""
         able = runs_sharing(self.own, self.selection, later, per_host=per_host)
-        own, place = getattr(judged, "run_id", None), steps_back(word) or 0
+        own, back = getattr(judged, "run_id", None), steps_back(word) or 0
         ids = [name for name in newest_first(self.own.runs()) if name in {own, *able}]
         words = f" share a series with {later.label}"
         if own is not None:
             # Where RUN is `last~1`, `last~2` is the one before it, whatever is newer.
             at, counted = ids.index(own), steps_back(run)
-            place += 0 if counted is None else at - counted
-            if place >= at:
-                ids, place = ids[at + 1 :], max(place - at - 1, 0)
+            back += 0 if counted is None else at - counted
+            if back >= at:
+                ids, back = ids[at + 1 :], max(back - at - 1, 0)
                 words = f" before {later.label} share a series with it"
         if not ids:
             raise NothingToDo(
@@ -181,7 +181,7 @@ class _Opening:
                 hint="measure the same cells again, `orchestrator run`, or name a baseline: a"
                 " series is of one cell with the same weights on the same hardware",
             )
-        return NamedRun(run_back(word, ids, place, behind=words))
+        return NamedRun(run_back(word, ids, back, behind=words))
 
     def _snapshot(self, name: str) -> Snapshot | None:
         try:

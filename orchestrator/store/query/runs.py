@@ -113,13 +113,13 @@ def steps_back(name: str) -> int | None:
 
 
 def run_back(
-    name: str, ids: Sequence[str], place: int, *, before: str = "", behind: str = ""
+    name: str, ids: Sequence[str], back: int, *, before: str = "", behind: str = ""
 ) -> str:
-    """The id at this place among those that `last~N` counts, else a refusal with their number."""
-    if 0 <= place < len(ids):
-        return ids[place]
+    """The id so many behind the first of these, else a refusal of the name with their number."""
+    if 0 <= back < len(ids):
+        return ids[back]
     count = f"{len(ids):,} {plural(len(ids), 'run')}"
-    oldest = (steps_back(name) or 0) - place + len(ids) - 1
+    oldest = (steps_back(name) or 0) - back + len(ids) - 1
     only = f"the oldest of them is `{_LAST}~{oldest}`" if oldest else f"`{_LAST}` is the only one"
     raise UsageError(f"{name}: {before}{count}{behind}", hint=only)
 
