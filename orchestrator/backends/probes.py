@@ -219,7 +219,7 @@ def missing_browser() -> Reason | None:
         return reason("onnx_web_missing")
     if os.sep in named and shutil.which(named) is None:
         return reason("browser_not_here", variable=web.BROWSER_VARIABLE, browser=named)
-    if not named and not any(map(shutil.which, (web.OWN_BROWSER, *web.CHROMIUM))):
+    if not named and not any(shutil.which(one) for one in (web.OWN_BROWSER, *web.CHROMIUM)):
         return reason("browser_missing")
     return None
 
