@@ -194,7 +194,7 @@ class Harness:
         columns |= region_columns(
             region, cell, summary["latency_median_s"], columns.get("host_to_host_median_s")
         )
-        return columns | work_columns(self._job, self._sized[cell], columns)
+        return {**columns, **work_columns(self._job, self._sized[cell], columns)}
 
     def _keep_timed(
         self, region: Region, result: RoundResult, cell: Cell, proved: Columns, summary: Columns
