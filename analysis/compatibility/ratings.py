@@ -8,7 +8,7 @@ from typing import Literal
 
 from analysis.compatibility.verdicts import BEST_FIRST, MEANINGS, Evidence, Key, KnownVerdict, Rate
 
-Level = Literal["High", "Medium", "Low", "N/A", "verified only", "not measured"]
+Level = Literal["High", "Medium", "Low", "N/A", "verified only", "not tried", "not measured"]
 HIGH_SHARE = 0.5
 """Least share of the best backend's throughput for the same cell that is High."""
 MEDIUM_SHARE = 0.1
@@ -51,7 +51,7 @@ class Rating:
     fastest: tuple[str | None, str | None] | None
     """Runtime and precision that were the fastest in most cells; None if nothing was timed."""
     obstacle: Obstacle | None
-    """The reason why it is Low or N/A, unless that is the share alone."""
+    """The reason why it is Low, N/A or not tried, unless that is the share alone."""
     source: str | None
     """The project that measured what it rests on, where that was not this one."""
 
@@ -78,6 +78,8 @@ def _rating(known: Evidence, backend: str) -> Rating:
     share = median(shares) if shares else None
     if own and obstacle is None:
         level = level_of(share)
+    elif obstacle is not None and obstacle.verdict in _SAYS_NOTHING:
+        level = "not tried"
     elif obstacle is not None:
         works = obstacle.verdict == "partial" or (own and obstacle.verdict not in _USELESS)
         level = "Low" if works else "N/A"

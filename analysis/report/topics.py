@@ -36,6 +36,7 @@ _THRESHOLDS = (
     "High: works, is proven and agrees, with at least"
     f" {100 * HIGH_SHARE:.0f} % of the best backend's throughput for the same cell. Medium: at"
     f" least {100 * MEDIUM_SHARE:.0f} %. Low: less, or with limits. N/A: does not work."
+    " Not tried: nothing was executed there, which says nothing of whether it works."
 )
 _REASONS = (
     *map(Field, ("model", "mode", "backend")),

@@ -134,38 +134,50 @@ def side_of_host(
     """The newest result of each series that a host measured, whoever shares the series."""
     of_host = f"({selection.condition}) AND r.hostname = {text(hostname)}"
     every = replace(selection, condition=of_host, run_id=None, every=True).without(without)
-    series = ", ".join(f"n.{name}" for name in SERIES)
+    return Side(hostname, source, newest_of_hosts(every), chosen_from=every)
+
+
+def newest_of_hosts(selection: Selection) -> Selection:
+    """The newest result of each series on each host, whoever shares the series."""
+    every = replace(selection, every=True)
+    series = ", ".join(f"n.{name}" for name in (*SERIES, "hostname"))
     newest = f"""
         SELECT arg_max(n.result_id, (coalesce(n.measured_at, TIMESTAMPTZ '-infinity'), n.run_id))
         FROM {every.relation} n GROUP BY {series}
     """
     chosen = f"{every.condition} AND (r.status <> 'ok' OR r.result_id IN ({newest}))"
-    return Side(hostname, source, replace(every, condition=chosen), chosen_from=every)
+    return replace(every, condition=chosen)
 
 
-def runs_before(
+def timed_runs(source: ArrowSource, selection: Selection) -> set[str]:
+    """The runs with a selected result that has a time, or a rate where a file tells no time."""
+    every = replace(selection, run_id=None, every=True)
+    table = source.arrow(f"""
+        SELECT DISTINCT r.run_id FROM {every.relation} r
+        WHERE coalesce(r.latency_median_ms, r.latency_mean_ms, r.throughput) IS NOT NULL
+    """)
+    return set(table["run_id"].to_pylist())
+
+
+def runs_sharing(
     source: ArrowSource, selection: Selection, side: Side, *, per_host: bool
-) -> list[str]:
-    """The ids of the runs before a side that share a series with it, the newest first."""
+) -> set[str]:
+    """The ids of the runs that share a series with a side, without those that it holds."""
     columns = (*SERIES, "hostname") if per_host else SERIES
     series = f"hash({', '.join(f'r.{name}' for name in columns)})"
     (wanted,) = side.source.arrow(f"""
-        SELECT list(DISTINCT {series})::VARCHAR[] AS series, list(DISTINCT r.run_id) AS runs,
-            max(r.measured_at)::VARCHAR AS newest
+        SELECT list(DISTINCT {series})::VARCHAR[] AS series, list(DISTINCT r.run_id) AS runs
         FROM {side.selection.relation} r
     """).to_pylist()
-    if not wanted["series"] or wanted["newest"] is None:
-        return []
+    if not wanted["series"]:
+        return set()
     every = replace(selection, run_id=None, every=True)
     table = source.arrow(f"""
-        SELECT r.run_id FROM {every.relation} r
+        SELECT DISTINCT r.run_id FROM {every.relation} r
         WHERE {series} IN ({", ".join(wanted["series"])})
             AND r.run_id NOT IN ({", ".join(map(text, wanted["runs"]))})
-            AND r.measured_at < {text(wanted["newest"])}::TIMESTAMPTZ
-        GROUP BY r.run_id ORDER BY max(r.measured_at) DESC, r.run_id DESC
     """)
-    ids: list[str] = table["run_id"].to_pylist()
-    return ids
+    return set(table["run_id"].to_pylist())
 
 
 _TIMED = f"{IS_OURS} AND r.status = 'ok' AND r.latency_median_s IS NOT NULL"
@@ -186,14 +198,12 @@ class VersionRecord:
     """As JSON."""
 
 
-def newest_run_of(source: ArrowSource, cells: Sequence[str]) -> str | None:
+def runs_of_cells(source: ArrowSource, cells: Sequence[str]) -> set[str]:
     table = source.arrow(f"""
-        SELECT r.run_id FROM benchmark_results r JOIN benchmark_runs u USING (run_id)
+        SELECT DISTINCT r.run_id FROM benchmark_results r
         WHERE {_TIMED} AND r.cell_id IN ({", ".join(map(text, cells[:_AT_ONCE]))})
-        ORDER BY u.started_at DESC, r.run_id DESC LIMIT 1
     """)
-    run_ids: list[str] = table["run_id"].to_pylist()
-    return run_ids[0] if run_ids else None
+    return set(table["run_id"].to_pylist())
 
 
 def version_records(

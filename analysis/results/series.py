@@ -35,6 +35,7 @@ DETERMINED: Mapping[str, tuple[str, ...]] = {
     "model": WEIGHTS,
     "family": ("model", *WEIGHTS),
     "hardware": ("backend", "runtime", *_DEVICE, "host"),
+    "hostname": (*_DEVICE, "host"),
     "batch_size": (),
     "sequence_length": (),
     "threads": (ASKED_THREADS, "container_cpu_limit"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from runner.contract.axes import AXES, RUNTIMES, Axis, AxisName
 
 AVAILABLE = "available"
+_EVERY = ("all", "any", "every", "auto")
 """The word by which `bench` takes every backend of the machine; no cell has it."""
 _KEYS: Mapping[str, Axis] = {word: axis for axis in AXES for word in (axis.name, *axis.synonyms)}
 _VALUES: Mapping[AxisName, Mapping[str, str]] = {
@@ -99,6 +100,10 @@ def counsel(axis: Axis, word: str, *, in_file: bool = False) -> str | None:
     if axis.name == "backend" and plain == AVAILABLE:
         reason = ": a file names its backends, so that its cells are the same on every machine"
         return f"{word!r} is a word of `orchestrator bench` alone{reason if in_file else ''}"
+    if axis.name == "backend" and plain in _EVERY:
+        return (
+            f"{word!r} is no backend; `orchestrator bench --backend {AVAILABLE}` takes those here"
+        )
     if axis.name == "backend" and plain == "gpu":
         return f"{word!r} could be {_GPUS}"
     if axis.name == "backend":

@@ -4,7 +4,7 @@ What a backend can compute, and why not, stands in `runner.contract.support`, fo
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal, get_args
 
@@ -13,6 +13,7 @@ from orchestrator.backends import probes
 from orchestrator.backends.probes import GPU_NODES, HTP_NODES, X86_INSTRUCTION_SETS, Probe
 from runner.contract.axes import Backend, Precision, Runtime
 from runner.contract.errors import UsageError, how_to_install, refuse_unknown
+from runner.contract.reasons import Reason
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -44,6 +45,8 @@ class Stack:
     remedy: str
     extras: tuple[str, ...] = ()
     """The extras of this package that install it; empty where none does."""
+    lacks: Callable[[], Reason | None] | None = None
+    """Tells what no package brings and is not here; None if packages are all it takes."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def _of_make(extra: str, package: str) -> Stack:
     return Stack(package, _installed_with(extra), (*exporting, extra))
 
 
-_BROWSER = _of_make("browser", "playwright")
+_BROWSER = replace(_of_make("browser", "playwright"), lacks=probes.missing_browser)
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
     "cpu": BackendSpec(

@@ -100,6 +100,8 @@ def require_stack(
             reason("launcher_package_missing", package=stack.package),
             hint=f"{stack.remedy}{OR_ENGINE if 'docker' in catalogue[backend].launchers else ''}",
         )
+    if stack is not None and stack.lacks is not None and (explanation := stack.lacks()):
+        raise Unavailable(explanation)
 
 
 def why_not_system(

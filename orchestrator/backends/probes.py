@@ -3,6 +3,7 @@
 import grp
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from runner.contract.processes import python_environment
+from runner.contract.reasons import Reason, reason
 
 X86_INSTRUCTION_SETS = frozenset({"x86_64", "AMD64"})
 
@@ -206,6 +208,20 @@ def probe_qnn(host: ThisHost, *, in_container: bool) -> Iterator[Need]:
     if not in_container:
         # One is enough, and those for signed code are often root's alone.
         yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
+
+
+def missing_browser() -> Reason | None:
+    """Tell what the browser's backends lack beside packages, without starting a browser."""
+    from runner.contract import web  # some commands do without pydantic
+
+    named = os.environ.get(web.BROWSER_VARIABLE, "")
+    if not web.RUNTIME_FOLDER.is_dir():
+        return reason("onnx_web_missing")
+    if os.sep in named and shutil.which(named) is None:
+        return reason("browser_not_here", variable=web.BROWSER_VARIABLE, browser=named)
+    if not named and not any(shutil.which(one) for one in (web.OWN_BROWSER, *web.CHROMIUM)):
+        return reason("browser_missing")
+    return None
 
 
 def probe_webgpu(host: ThisHost, *, in_container: bool) -> Iterator[Need]:

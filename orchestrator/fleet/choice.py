@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from orchestrator.system.options import choice
+from orchestrator.system.options import choice, split_words
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ class FleetHosts:
     ] = None
     hosts: Annotated[
         list[str] | None,
-        typer.Option("--hosts", metavar="GLOB", help="Only hosts of such names. Repeatable."),
+        typer.Option(
+            "--hosts", metavar="GLOBS", help="Only hosts of such names.", callback=split_words
+        ),
     ] = None
     address: Annotated[
         str | None,

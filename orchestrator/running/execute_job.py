@@ -15,11 +15,13 @@ from orchestrator.running.launch import Launch, LaunchProgress, follow_launch, q
 from orchestrator.running.launch_limits import Deadline, OutputQuota, QuotaWatch, job_limit_s
 from orchestrator.running.observer import Observer
 from orchestrator.running.record_files import set_aside
+from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
 from orchestrator.system.trees import remove_entry
 from runner.contract.axes import Backend
+from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
     DamagedFile,
@@ -34,6 +36,7 @@ from runner.contract.job import Job, Provenance
 from runner.contract.processes import last_line
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
+from runner.contract.rounds import TIMED_SUFFIX, output_path, round_path
 
 _POLL_S = 0.5
 
@@ -150,12 +153,26 @@ def execute_job(
                 sweep_jobs(folder, [job.id], observer.note)
         pending = folder.due(pending, job.round, rest)
         for cell, verdict in launch.verdicts(pending):
-            record = Record.of(rest, cell, verdict)
+            pending.remove(cell)
+            record = None
+            if launch.phase == "verify" and verdict.status == "timeout":
+                record = _without_verification(folder, rest, cell)
+                if folder.rounds.has(cell, rest.round):
+                    observer.cell_visited(cell, rest)
+                    continue
+            record = record or Record.of(rest, cell, verdict)
             folder.save(record)
             observer.cell_ended(cell, record)
-            pending.remove(cell)
         if launch.exit is None:
             raise EngineUnavailable(reason("engine_silent"))
+
+
+def _without_verification(folder: RunFolder, job: Job, cell: Cell) -> Record | None:
+    """Take what a cell left before its verification: a round's result, after the last a record."""
+    out = folder.out(job.id)
+    with translate_os_errors(out), suppress(FileNotFoundError):
+        output_path(out, cell, TIMED_SUFFIX).replace(round_path(out, cell, job.round))
+    return record_so_far(folder, cell, job.round, reason("verification_timeout"), "profile")
 
 
 def launch_job(

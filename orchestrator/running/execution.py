@@ -18,14 +18,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
-from orchestrator.running.outcome import (
-    FAILURES,
-    RunOutcome,
-    end_run,
-    record_so_far,
-    save_skips,
-    save_verdicts,
-)
+from orchestrator.running.outcome import FAILURES, RunOutcome, end_run, save_skips, save_verdicts
+from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store

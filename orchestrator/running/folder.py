@@ -36,6 +36,7 @@ from orchestrator.running.run_file import (
     run_folders,
 )
 from orchestrator.store.merge.expected import ExpectedCell, ExpectedRecords, claim_fault
+from orchestrator.store.query.runs import run_back, steps_back
 from orchestrator.store.records.compact import compact_files
 from orchestrator.store.records.validate import Damaged, read_record
 from orchestrator.system.files import (
@@ -97,14 +98,15 @@ class RunFolder:
 
     @classmethod
     def open(cls, results: Path, run_id: str) -> "RunFolder":
-        """The folder of an earlier run; `last` means the newest.
+        """The folder of an earlier run; `last` means the newest, `last~1` the one before it.
 
         Raises:
             UsageError: there is no such run.
             StoreError: its run.json is damaged.
         """
         runs = [path.name for path in run_folders(results)]
-        name = runs[-1] if runs and run_id == "last" else run_id
+        back = steps_back(run_id)
+        name = run_id if back is None or not runs else run_back(run_id, runs[::-1], back)
         if name not in runs:
             known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
             raise UsageError(f"--resume: {run_id!r} is not a run in {results}", hint=known)

@@ -21,7 +21,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import ChosenImage, RunOptions
 from orchestrator.store.query.results import Measurement
-from orchestrator.store.query.runs import newest_run
+from orchestrator.store.query.runs import resolve_run, steps_back
 from orchestrator.store.store import Store
 from orchestrator.system.problems import first_fault
 from orchestrator.system.text import escape_control_line
@@ -37,7 +37,7 @@ class ReplayRequest:
     """A result that shall be measured again."""
 
     result_id: str
-    """`<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
+    """`<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run that launched the cell."""
     results: Path
     database: Path | None = None
     launcher: LauncherName | None = None
@@ -88,10 +88,12 @@ def consented_original(request: ReplayRequest, database: Path, observer: Observe
 
 
 def find_original(result_id: str, database: Path) -> Original:
-    """The result of that id, `<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
+    """The result of that id; `last/<cell_id>` is of the newest run that launched the cell."""
+    run, _, cell_id = result_id.partition("/")
     with Store.open_readonly(database) as store:
-        last = newest_run(store.runs()) if result_id.startswith("last/") else None
-        name = f"{last.run_id}/{result_id.removeprefix('last/')}" if last else result_id
+        name = result_id
+        if steps_back(run) is not None and (known := store.runs()):
+            name = f"{resolve_run(run, known, database, store.launched(cell_id))}/{cell_id}"
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise UsageError(

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import psutil
 from filelock import FileLock, Timeout
 
 from orchestrator.system.files import translate_os_errors
 
 FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
 SHARED_FOLDER = Path("/tmp/accelmatrix-locks")  # noqa: S108 - one for all, whatever TMPDIR says
+_PROCESS = ", process "
 Waiting = Callable[[str, str], None]
 """Called once with the device and its holder before waiting for it."""
 
@@ -43,12 +45,22 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
     try:
         with suppress(OSError):  # without the note a waiting run cannot name the holder
             note.unlink(missing_ok=True)
-            note.write_text(f"{holder}, process {os.getpid()}", "utf-8")
+            note.write_text(f"{holder}{_PROCESS}{os.getpid()}", "utf-8")
         yield
     finally:
         with suppress(OSError):
             note.unlink()
         lock.release()
+
+
+def holds_devices(holder: str, folder: Path | None = None) -> bool:
+    """True if a living process holds a device under this name."""
+    for note in (folder or _shared_folder()).glob("*.holder"):
+        with suppress(OSError, ValueError):
+            name, _, process = note.read_text("utf-8").rpartition(_PROCESS)
+            if name == holder and psutil.pid_exists(int(process)):
+                return True
+    return False
 
 
 def _shared_folder() -> Path:

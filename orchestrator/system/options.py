@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from orchestrator.system.files import DATABASE_NAME
-from orchestrator.system.text import parse_duration, parse_size
+from orchestrator.system.text import parse_duration, parse_size, split_list
 from runner.contract.errors import UsageError, refuse_unknown
 
 _WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
@@ -87,6 +87,11 @@ def parser_of(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 seconds_parser = parser_of(parse_duration)
 bytes_parser = parser_of(parse_size)
+
+
+def split_words(texts: list[str] | None) -> list[str] | None:
+    """The words of an option that may be repeated, or have commas between them."""
+    return split_list(texts) if texts else texts
 
 
 def asked_format(form: str | None, *, as_json: bool) -> str | None:

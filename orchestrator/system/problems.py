@@ -80,7 +80,7 @@ def document_text(path: Path, *, plain: bool = False) -> str:
     """The text of a file that a user wrote, of at most 1 MiB."""
     try:
         if plain:
-            content = read_plain(path.resolve(), _MAX_BYTES)
+            content = read_plain(path.resolve(), _MAX_BYTES, is_named=True)
         else:
             with path.open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)

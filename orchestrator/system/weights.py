@@ -63,7 +63,7 @@ def repository_of(folder: Path) -> Path:
 def open_model_file(folder: Path, name: str, most_bytes: int) -> Iterator[BufferedReader]:
     """Open a plain file of a model's folder; links are followed inside the folder or repository."""
     try:
-        with open_plain(_own_path(folder, name), most_bytes) as file:
+        with open_plain(_own_path(folder, name), most_bytes, is_named=True) as file:
             yield file
     except DamagedFile as damaged:
         raise DamagedFile(f"{name} {damaged}") from None

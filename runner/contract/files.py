@@ -2,7 +2,8 @@
 
 A job, an image, a bundle or a folder from elsewhere can put anything where a file is expected: a
 link to a file of the host, a FIFO on which reading never ends, a device, a file of many gigabytes.
-So these are opened only if they are plain, have one name and a bounded size.
+So these are opened only if they are plain, have one name and a bounded size. What the user names
+may have more names: uv, pip and conda link the files of a package to those of their cache.
 """
 
 import errno
@@ -133,26 +134,27 @@ _REFUSED_KINDS: Mapping[int | None, int] = {
 
 
 @contextmanager
-def open_plain(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
+def open_plain(path: Path, most_bytes: int, *, is_named: bool = False) -> Iterator[BufferedReader]:
     """Open a plain file for reading; nothing else is opened, followed or waited for.
 
     The file that was looked at is the one that is read, whatever its name means by then. Links in
-    the folders above it are followed: those are for the caller to know.
+    the folders above it are followed: those are for the caller to know. If the user named it or its
+    folder, it may have more names than one.
 
     Raises:
         OSError: it does not exist or may not be read.
         DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
     """
     with (
-        _plain_handle(path, most_bytes) as (handle, _),
+        _plain_handle(path, most_bytes, is_named=is_named) as (handle, _),
         os.fdopen(handle, "rb", closefd=False) as file,
     ):
         yield file
 
 
-def read_plain(path: Path, most_bytes: int) -> bytes:
+def read_plain(path: Path, most_bytes: int, *, is_named: bool = False) -> bytes:
     """The content of a plain file."""
-    with _plain_handle(path, most_bytes) as (handle, size):
+    with _plain_handle(path, most_bytes, is_named=is_named) as (handle, size):
         content = os.read(handle, size + 1)
         # It may change meanwhile, or be longer than one call reads.
         while len(content) != size and (left := most_bytes + 1 - len(content)) > 0:
@@ -192,7 +194,7 @@ def is_plain(path: Path, most_bytes: int) -> bool:
 
 
 @contextmanager
-def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
+def _plain_handle(path: Path, most_bytes: int, *, is_named: bool) -> Iterator[tuple[int, int]]:
     try:
         handle = os.open(path, _FLAGS)
     except OSError as error:
@@ -201,16 +203,16 @@ def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
         raise
     try:
         status = os.fstat(handle)
-        _require_plain(status, most_bytes)
+        _require_plain(status, most_bytes, is_named=is_named)
         yield handle, status.st_size
     finally:
         os.close(handle)
 
 
-def _require_plain(status: os.stat_result, most_bytes: int) -> None:
+def _require_plain(status: os.stat_result, most_bytes: int, *, is_named: bool = False) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise _wrong_kind(stat.S_IFMT(status.st_mode))
-    if status.st_nlink != 1:
+    if status.st_nlink != 1 and not is_named:
         raise DamagedFile(f"has {status.st_nlink} names (hard links); one is allowed")
     if status.st_size > most_bytes:
         raise _too_large(status.st_size, most_bytes)

@@ -54,9 +54,9 @@ ReasonCode = Literal[
     "too_many_tokens", "torch_cannot_train", "torch_int8", "torch_is_rocm", "torch_without_cuda",
     "torch_without_mps", "torch_without_rocm", "torchscript_no_cache", "training_contrastive",
     "training_refused", "training_without_labels", "unlikely_tokens", "unreadable_to_job",
-    "untrained_without_labels", "wasm_memory_short", "web_no_profiler", "webgpu_bf16",
-    "webgpu_int8", "webgpu_no_f16", "webnn_bf16", "webnn_fp16", "webnn_int8", "weights_lack",
-    "weights_unchanged", "weights_unloadable",
+    "untrained_without_labels", "verification_timeout", "wasm_memory_short", "web_no_profiler",
+    "webgpu_bf16", "webgpu_int8", "webgpu_no_f16", "webnn_bf16", "webnn_fp16", "webnn_int8",
+    "weights_lack", "weights_unchanged", "weights_unloadable",
 ]
 # fmt: on
 """Records keep them, so none is renamed."""

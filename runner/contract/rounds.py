@@ -19,6 +19,8 @@ TRACE_SUFFIX = ".trace.json"
 OPERATORS_SUFFIX = ".operators.txt"
 NO_TRACE_SUFFIX = ".trace.failed"
 LOG_SUFFIX = ".log"
+TIMED_SUFFIX = ".timed.json"
+"""The result of a round whose outputs are not verified yet."""
 TRACE_BYTES = 1 << 30
 _LIMITS = {
     RECORD_SUFFIX: RECORD_BYTES,
@@ -26,6 +28,7 @@ _LIMITS = {
     OPERATORS_SUFFIX: TEXT_BYTES,
     NO_TRACE_SUFFIX: TEXT_BYTES,
     LOG_SUFFIX: TEXT_BYTES,
+    TIMED_SUFFIX: RECORD_BYTES,
 }
 
 

@@ -60,6 +60,9 @@ def web_session_options(backend: Backend) -> dict[str, Any]:
 
 BROWSER_VARIABLE = "ACCELMATRIX_BROWSER"
 """Names the browser: `chromium`, `chrome`, `edge`, or the path of an executable."""
+OWN_BROWSER = WEB_FOLDER / "chromium" / "chromium"
+CHROMIUM = ("/usr/lib/chromium/chromium", "chromium", "chromium-browser")
+"""Commands of the system's Chromium, which is taken where there is none of our own."""
 HEADED_VARIABLE = "ACCELMATRIX_BROWSER_HEADED"  # `1` shows the browser's window
 DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR")
 """Variables that a window needs."""

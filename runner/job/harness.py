@@ -24,6 +24,7 @@ from runner.contract.record.verdict import Phase
 from runner.contract.rounds import (
     LOG_SUFFIX,
     NO_TRACE_SUFFIX,
+    TIMED_SUFFIX,
     RoundResult,
     output_path,
     raw_columns,
@@ -148,7 +149,8 @@ class Harness:
         with closing(workload_of(session, self._job, cell, self._clock)) as workload:
             workload()
             workload.check()
-        return self._observe(session, cell)
+        proved = self._prove(session, cell)
+        return {**proved, **self._verify(session, cell, proved)}
 
     def _measure(self, cell: Cell) -> Columns | None:
         """The columns of the record after the last round; None after others, which leave a file."""
@@ -171,31 +173,53 @@ class Harness:
             update={"batch_size": summary.get("batch_size", cell.batch_size)}
         )
         observed = earlier[0].observed if earlier else None
-        columns = {**(observed or self._observe(session, self._sized[cell])), **summary}
-        columns |= region_columns(
-            session.region, cell, summary["latency_median_s"], columns.get("host_to_host_median_s")
-        )
-        columns |= work_columns(self._job, self._sized[cell], columns)
+        if not observed:
+            proved = self._prove(session, self._sized[cell])
+            self._keep_timed(session.region, result, cell, proved, summary)
+            observed = {**proved, **self._verify(session, self._sized[cell], proved)}
+        output_path(self._out, cell, TIMED_SUFFIX).unlink(missing_ok=True)
+        columns = self._whole(session.region, cell, observed, summary)
         if is_done(self._job.measure, cell, rounds):
             return columns
-        self._save_round(result, cell, columns, summary.keys())
+        kept = self._with_columns(result, cell, columns, summary.keys())
+        save_round(kept, self._out, cell, self._job.round)
+        self._progress.visited(cell.id)
         return None
 
-    def _save_round(
-        self, result: RoundResult, cell: Cell, columns: Columns, summarised: Collection[str]
+    def _whole(
+        self, region: Region, cell: Cell, observed: Columns, summary: Columns
+    ) -> dict[str, Any]:
+        """All columns of the cell: found once, of its rounds, and what follows from both."""
+        columns = {**observed, **summary}
+        columns |= region_columns(
+            region, cell, summary["latency_median_s"], columns.get("host_to_host_median_s")
+        )
+        return {**columns, **work_columns(self._job, self._sized[cell], columns)}
+
+    def _keep_timed(
+        self, region: Region, result: RoundResult, cell: Cell, proved: Columns, summary: Columns
     ) -> None:
-        """Keep the result of a round that is not the last, with a record's columns so far."""
+        """Keep what was timed, in case that the verification does not end in time."""
+        if self._job.purpose == "measure":
+            unverified = reason("verification_timeout", limit_s=self._job.timeout_s)
+            known = {**proved, **reason_columns("correct", unverified)}
+            columns = self._whole(region, cell, known, summary)
+            kept = self._with_columns(result, cell, columns, summary.keys())
+            save_text(output_path(self._out, cell, TIMED_SUFFIX), kept.model_dump_json())
+
+    def _with_columns(
+        self, result: RoundResult, cell: Cell, columns: Columns, summarised: Collection[str]
+    ) -> RoundResult:
+        """The result of a round that may not be the last, with a record's columns so far."""
         known = {**self._facts(), **columns}
         plain = Record.of(self._job, cell, Outcome(status="ok"), known).model_dump(
             mode="json", include=known.keys() - raw_columns([result]).keys(), exclude_none=True
         )
         observed = {name: plain[name] for name in plain.keys() & columns.keys() - summarised}
-        kept = result.model_copy(update={"observed": observed, "so_far": plain})
-        save_round(kept, self._out, cell, self._job.round)
-        self._progress.visited(cell.id)
+        return result.model_copy(update={"observed": observed, "so_far": plain})
 
-    def _observe(self, session: Session, cell: Cell) -> dict[str, Any]:
-        """Prove the device and verify the outputs, after everything that is timed."""
+    def _prove(self, session: Session, cell: Cell) -> dict[str, Any]:
+        """Prove the device, after everything that is timed."""
         self._enter(cell, "observe")
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         # No name holds the query, so that it is freed before another shape is bound.
@@ -209,8 +233,7 @@ class Harness:
             "host_to_host_median_s": host_to_host_s(session, self._job, cell, self._clock),
             **self._loader.peaks,
         }
-        proved = {"proof": proof, "evidence": evidence, **observed}
-        return {**proved, **columns, **self._verify(session, cell, columns)}
+        return {"proof": proof, "evidence": evidence, **observed, **columns}
 
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""

@@ -8,7 +8,7 @@ from analysis.compare.compare import ComparisonBy, compare_selected, groups_of
 from analysis.compare.runs import OTHER_MACHINE, RunComparison, compare_runs
 from analysis.compare.values import SelectedValues, selected_values
 from analysis.results.metrics import Metric, metric_of
-from analysis.results.selection import Selection
+from analysis.results.selection import Selection, newest_of_hosts
 from analysis.results.series import DETERMINED, SCOPE
 from analysis.results.synonyms import axis_of, meaning
 from orchestrator.commands.results.selection import SelectionRequest
@@ -33,6 +33,7 @@ _OTHER_WORDS: Mapping[str, str] = {
     "tokens": "sequence_length",
     "device": "hardware",
     "gpu": "hardware",
+    "host": "hostname",
 }
 _MEASURING: Mapping[str, str] = {
     "backend": "--backend available",
@@ -60,6 +61,8 @@ def compare_results(
     with chosen.open() as (store, selection):
         compared_by = metric_of(metric or _METRICS.get(by, _USUAL_METRIC), store)
         compared = replace(selection, every=by == "run")
+        if by == "hostname":
+            compared = newest_of_hosts(selection)
         comparison = compare_selected(
             *(store, compared, by, compared_by),
             baseline=meaning(axis, baseline) if axis and baseline else baseline,
@@ -157,7 +160,7 @@ def _measuring_words(by: str, selected: SelectedValues) -> str:
     model = selected.values[0].facts["model"]
     if by == "run":
         return "measure the same cells again: `orchestrator run matrix.yaml`"
-    if by == "hardware":
+    if by in {"hardware", "hostname"}:
         return "bring another machine's results here: `orchestrator merge RESULTS`"
     if by in {"model", "family"}:
         other = "bert-tiny" if model != "bert-tiny" else "bert-micro"

@@ -44,8 +44,8 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
         str | None,
         typer.Option(
             metavar="PROPERTY",
-            help="backend, runtime, precision, model, family, hardware, batch_size,"
-            " sequence_length, threads, workers or run.",
+            help="backend, runtime, precision, model, family, hardware, hostname,"
+            " batch_size, sequence_length, threads, workers or run.",
             autocompletion=complete_property,
         ),
     ] = None

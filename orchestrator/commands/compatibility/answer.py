@@ -57,7 +57,7 @@ def report_compatibility(
     request: SelectionRequest, *, by_family: bool = False
 ) -> CompatibilityReport:
     """Rate all selected models on all backends that any of them has a verdict on."""
-    with request.open() as (store, selection):
+    with replace(request, of_verdicts=True).open() as (store, selection):
         ratings = rate(read_evidence(store, selection))
         families = summarise_families(store, selection) if by_family else None
     if ratings:
@@ -225,7 +225,8 @@ def _percent(share: float) -> str:
 
 
 def _answer(report: CompatibilityReport) -> str:
-    measured = Counter(one.backend for one in report.ratings if one.level != _NOT_MEASURED)
+    unmeasured = (_NOT_MEASURED, "not tried")
+    measured = Counter(one.backend for one in report.ratings if one.level not in unmeasured)
     high = Counter(one.backend for one in report.ratings if one.level == "High")
     shares = (f"{one} {high[one]:,} of {measured[one]:,}" for one in report.backends)
     return f"High, of those with a verdict: {', '.join(shares)}"
@@ -241,6 +242,8 @@ def _notes(ratings: Sequence[Rating]) -> Iterator[str]:
         yield "High without a percentage: no other backend was timed in the same cell"
     if any(one.level == "verified only" for one in ratings):
         yield "verified only: it works and is right, and nothing was timed there"
+    if any(one.level == "not tried" for one in ratings):
+        yield "not tried: nothing was executed there, which says nothing of whether it works"
     if sources := sorted({one.source for one in ratings if one.source}):
         yield f"{_IMPORTED_MARK} measured by {', '.join(sources)}: neither proven nor verified"
     doubtful, cells = sum(one.doubtful for one in ratings), sum(one.cells for one in ratings)

@@ -21,6 +21,7 @@ from orchestrator.running.run_file import (
     run_folders,
 )
 from orchestrator.store.health.decisions import DatedRun, dated_runs
+from orchestrator.store.query.runs import run_back, steps_back
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from orchestrator.system.trees import remove_tree, tree_size
 from runner.contract.artifact_keys import COUNTS, GRAPHS, REFERENCES, Producer, is_made_by
@@ -66,6 +67,12 @@ def runs_to_delete(results: Path, database: Path, policy: RetentionPolicy) -> li
     bisected, bisections = {}, bisections_folder(results)
     if bisections is not None:
         bisected = _known_runs(bisections, bisections / DATABASE_NAME)
+    newest = sorted((run.run_id for run in own.values() if not run.imported), reverse=True)
+    named = (
+        run_back(name, newest, back) if newest and (back := steps_back(name)) is not None else name
+        for name in policy.named
+    )
+    policy = replace(policy, named=[*named])
     if unknown := set(policy.named) - own.keys() - bisected.keys():
         raise UsageError(
             f"{min(unknown)!r} is not a run in {database} or {results}",

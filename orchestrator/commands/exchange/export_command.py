@@ -11,7 +11,7 @@ from orchestrator.commands.options.common import DatabaseChoice, note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.system.options import Force, Json, choice, choice_argument
+from orchestrator.system.options import Force, Json, choice, choice_argument, split_words
 from orchestrator.system.text import escape_control_line, format_size, plural
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ class ExportCommand(DatabaseChoice, Command):
         typer.Option(
             "--run",
             metavar="RUN_ID|last",
-            help="A run of the bundle. Repeatable.  [default: all]",
+            help="Runs of the bundle.  [default: all]",
             autocompletion=complete_run,
+            callback=split_words,
         ),
     ] = None
     force: Force = False

@@ -16,7 +16,7 @@ from orchestrator.commands.program.program import CommandGroup, Program
 from orchestrator.fleet.choice import FleetHosts
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
-from orchestrator.system.options import Json, Wide
+from orchestrator.system.options import Json, Wide, split_words
 from orchestrator.system.text import format_age
 from runner.contract.axes import Backend
 
@@ -138,7 +138,9 @@ class DoctorOfFleet(FleetHosts, Command):
 
     backend: Annotated[
         list[str] | None,
-        typer.Option("--backend", metavar="NAME", help="Only these backends. Repeatable."),
+        typer.Option(
+            "--backend", metavar="NAMES", help="Only these backends.", callback=split_words
+        ),
     ] = None
     json: Json = False
 

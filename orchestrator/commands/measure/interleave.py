@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.results.selection import VersionRecord, newest_run_of, version_records
+from analysis.results.selection import VersionRecord, runs_of_cells, version_records
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.commands.measure.plan import PlanReport, plan_run, with_exports
@@ -26,7 +26,7 @@ from orchestrator.running.interleaved import (
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.store.health.snapshots import list_snapshots
-from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.query.runs import resolve_run, steps_back
 from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from orchestrator.system.text import plural
@@ -97,14 +97,14 @@ def _opened(
     """The database that a word is about, and the run in it; None for the newest of each cell."""
     with Store.open_readonly(database) as store:
         runs = store.runs()
-        if word == "last":
-            newest = newest_run_of(store, cells)
-            if newest is None:
+        if steps_back(word) is not None:
+            able = runs_of_cells(store, cells)
+            if not able:
                 raise NothingToDo(
                     f"no run measured one of the {len(cells)} cells, so there is no last one",
                     hint="`orchestrator run` without --compare-to makes the first",
                 )
-            yield store, newest
+            yield store, resolve_run(word, runs, database, able)
             return
         if word in {run.run_id for run in runs}:
             yield store, word

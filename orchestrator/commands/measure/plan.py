@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from analysis.results.table import Field, wrapping
-from orchestrator.backends.catalogue import GRAPH_RUNTIMES
+from orchestrator.backends.catalogue import CATALOGUE, GRAPH_RUNTIMES
 from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.commands.measure.pipelines.jobs import (
     EVERYTHING,
@@ -101,7 +101,7 @@ class PlanReport:
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     """Plan for this machine; with the id of a run, its verdicts are `done`."""
-    plan = _plan(request, this_machine(request.purpose), resume)
+    plan = _plan(request, _this_machine(request), resume)
     return with_exports(plan, request)
 
 
@@ -135,7 +135,7 @@ def plan_run(
     `hosts` are the ids of the machines whose past results tell how long cells take; None for this
     one.
     """
-    plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
+    plan = _plan(request, machine or _this_machine(request), hosts=hosts)
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(
@@ -165,6 +165,24 @@ def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
         for variant in exports_left(plan, request.results, launcher, options.weights_seed)
     )
     return PlanReport(plan, tuple(exports))
+
+
+def _this_machine(request: PlanRequest) -> Machine:
+    """This machine, which also lacks what processes would not find beside their packages."""
+    machine = this_machine(request.purpose)
+    lacking = {
+        backend: explanation
+        for backend, spec in CATALOGUE.items()
+        if backend in request.parsed.measure and spec.stack and spec.stack.lacks
+        if (explanation := spec.stack.lacks())
+    }
+    if not lacking or request.prepares:
+        return machine
+    from orchestrator.launchers.registry import preview_launcher
+
+    if preview_launcher(request.options.launcher).needs_images:
+        return machine
+    return replace(machine, unavailable={**lacking, **machine.unavailable})
 
 
 def _plan(

@@ -39,7 +39,9 @@ class VerifyRequest:
     """Models and paths to verify."""
 
     axes: _Axes = field(default_factory=dict)
-    """Values of axes; those that are missing have defaults of their own."""
+    """Values of axes; those that are missing are the matrix', or have defaults of their own."""
+    matrix: Path | None = None
+    """The matrix whose cells are verified; None for models at the references' shape."""
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     results: Path = RESULTS_FOLDER
@@ -54,8 +56,15 @@ def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
     """The plan to be made of a verification on these backends by that launcher."""
+    if request.matrix is None:
+        matrix, overrides = verify_matrix(request.axes, backends), ()
+    else:
+        matrix = request.matrix
+        named = {name: words for name, words in request.axes.items() if words}
+        overrides = tuple(f"axes.{name}={','.join(words)}" for name, words in named.items())
     return PlanRequest(
-        verify_matrix(request.axes, backends),
+        matrix,
+        overrides,
         select=request.select,
         results=request.results,
         options=replace(request.options, launcher=launcher, verify_only=True),
@@ -68,7 +77,7 @@ def verify_models(request: VerifyRequest, observer: Observer) -> tuple[Verificat
     if request.save is not None:
         require_writable(request.save)
     launcher = choose_launcher(request.options.launcher, observer.note)
-    backends = request.axes.get("backend") or runnable(launcher)
+    backends = request.axes.get("backend") or (() if request.matrix else runnable(launcher))
     planned = verification_plan(request, backends, launcher)
     options = planned.options
     plan, source = plan_run(planned)

@@ -31,16 +31,19 @@ _HELP: Mapping[AxisName, str] = {
 }
 
 
+_MATRICES = (".yaml", ".yml")
+
+
 @dataclass(frozen=True, kw_only=True)
 @with_axes(_HELP, _HELP)
 class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     """Check that models work and are right, without timing."""
 
-    bundle: Annotated[
+    file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="BUNDLE",
-            help="Check this archive of `export --bundle` instead.",
+            metavar="MATRIX|BUNDLE",
+            help="Check the cells of a matrix file; or an archive of `export --bundle`.",
             show_default=False,
         ),
     ] = None
@@ -55,17 +58,19 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        if self.bundle is not None:
+        matrix = self.file if self.file and self.file.suffix in _MATRICES else None
+        if self.file is not None and matrix is None:
             self.refuse_beside(
-                "a bundle", {field.name for field in fields(self)} - {"bundle", "json"}
+                "a bundle", {field.name for field in fields(self)} - {"file", "json"}
             )
-            return _verify_bundle(self.bundle, as_json=self.json)
+            return _verify_bundle(self.file, as_json=self.json)
         from orchestrator.commands.measure.verification import print_verification, save_verification
         from orchestrator.commands.measure.verify import VerifyRequest
         from orchestrator.screen.streams import after_work
 
         request = VerifyRequest(
             axes=self.axes,
+            matrix=matrix,
             select=tuple(self.select or ()),
             results=self.results,
             options=RunOptions(

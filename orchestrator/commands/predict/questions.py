@@ -104,8 +104,11 @@ class Consultation:
             forecaster = self.predictor.forecaster(others)
             known = forecast_cells(forecaster, possible, others, self.machine)
             answers = [one.answers for one in known]
+            measured = {name for one in self.forecaster.machines for name in one.backends}
+            absent = {one.cell.backend: one.cell.model for one in cells}
             raise _nothing(
                 cells,
+                {name: model for name, model in absent.items() if name not in measured},
                 [
                     name
                     for name in others
@@ -219,12 +222,17 @@ def _chosen_machine(forecaster: Forecaster, name: str | None) -> KnownMachine | 
         raise UsageError(
             f"--device {name}: nothing was measured on it, and no data sheet of it is known"
             f"{suggest(name, names)}",
-            hint=f"results are from {', '.join(names)}",
+            hint=f"results are from {', '.join(names)}; `orchestrator merge` brings another"
+            " machine's here, `orchestrator import` those of others, and then `orchestrator predict"
+            " train --source all` learns from them",
         )
     return machine
 
 
-def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingToDo:
+def _nothing(
+    cells: Sequence[PredictedCell], absent: Mapping[str, str], others: Sequence[str]
+) -> NothingToDo:
+    """The refusal: `absent` are the backends without a result, each with a model asked about."""
     reasons = Counter(
         answer.reason
         for one in cells
@@ -242,4 +250,11 @@ def _nothing(cells: Sequence[PredictedCell], others: Sequence[str]) -> NothingTo
         message = "nothing of that target can be predicted"
         options = " or ".join(f"--target {name}" for name in others)
         hint = f"{options} is answered: results of that kind were measured there"
+    elif absent:
+        backend, model = next(iter(absent.items()))
+        hint = (
+            f"measure where there is one, `orchestrator bench --model {model} --backend {backend}`,"
+            " and `orchestrator merge` its results here; or `orchestrator import` what others"
+            " measured; then `orchestrator predict train --source all`"
+        )
     return NothingToDo(f"{message}: {first}{of_all}", hint=hint)

@@ -30,6 +30,7 @@ _OPTION = re.compile(r"(?<=\s--)[A-Za-z][\w-]*(?=[\s=])")
 _START_FILES = (".bashrc", ".zshrc")
 """Files of shells that get a line there."""
 _MODELS = Path(runner.__file__).parent / "contract" / "models"
+_LAST = ("last", "last~1")
 _NEWEST = 50
 """Runs that are offered; more than that nobody looks through."""
 Complete = Callable[[typer.Context, str], list[str]]
@@ -89,9 +90,9 @@ def _set_names() -> list[str]:
 
 
 def _run_ids(results: Path) -> list[str]:
-    """`last`, and the runs in this folder, the newest first."""
+    """`last` and `last~1`, and the runs in this folder, the newest first."""
     runs = sorted((path.parent.name for path in results.glob("[!.]*/run.json")), reverse=True)
-    return ["last", *runs[:_NEWEST]] if runs else []
+    return [*_LAST[: len(runs)], *runs[:_NEWEST]]
 
 
 def _snapshots(results: Path) -> list[str]:
@@ -103,7 +104,8 @@ def _snapshots(results: Path) -> list[str]:
 def _result_ids(results: Path, run: str) -> list[str]:
     """The results of a run, `<run>/<cell id>`, whose records still lie in files of their own."""
     known = _run_ids(results)
-    folder = known[1] if run == "last" and known else run
+    runs = known[len(_LAST) :] if len(known) > len(_LAST) else known[1:]
+    folder = dict(zip(_LAST, runs, strict=False)).get(run, run)
     paths = (results / folder).glob("records/*/*.parquet")
     return sorted(f"{run}/{path.stem}" for path in paths)
 

@@ -21,6 +21,7 @@ _MEANT: Mapping[str, str] = {
     "--install-completion": "completion",
     "--version": "version",
     "bench": "benchmark measure",
+    "browser": "serve",
     "compare": "diff",
     "database check": "check validate",
     "database compact": "compact",
@@ -40,6 +41,7 @@ _MEANT: Mapping[str, str] = {
     "models show": "show",
     "plan": "dry-run",
     "query": "analyze history select sql",
+    "report": "visualize visualise plot",
     "run": "start",
     "run --resume last": "continue resume",
     "status": "results",
@@ -53,8 +55,18 @@ _PATHS: Mapping[str, str] = {
     "cell-timeout": "limits.cell_timeout",
     "iterations": "measure.iterations",
     "memory": "limits.memory",
+    "device": "axes.backend",
+    "hardware": "axes.backend",
+    "gpu": "axes.backend",
 }
 """The places in a file of what `bench` has other options for."""
+_ON_A_DEVICE = ("device", "hardware", "backend")
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("device", "hardware", "gpu", "accelerator"), _ON_A_DEVICE),
+    "compare-hardware": ("by hardware",),
+    "compare-backend": ("by backend",),
+}
+"""Options by words that are not alike; a command has the first that is its own."""
 _FILES = (".yaml", ".yml", ".json")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -154,7 +166,8 @@ class CommandGroup(TyperGroup):
 
     def _unknown(self, ctx: Any, name: str) -> UsageError:
         path = ctx.command_path
-        near = get_close_matches(name.lower(), self.list_commands(ctx))
+        is_meant = ctx.parent is None and name.lower() in _GUESSES
+        near = [] if is_meant else get_close_matches(name.lower(), self.list_commands(ctx))
         other = [] if ctx.parent or near else get_close_matches(name.lower(), _GUESSES, n=1)
         meant = next(iter([*near, *map(_GUESSES.__getitem__, other)]), None)
         answer = f"; did you mean `{path} {meant}`?" if meant else ""
@@ -227,7 +240,11 @@ def _no_option(option: str, error: Any, path: str) -> UsageError:
             hint="a run goes on with the options it began with, also one of `bench`",
         )
     names = [name.lstrip("-") for name in error.possibilities or ()]
-    guess = "".join(f"; did you mean --{near}?" for near in closest(option.lstrip("-"), names))
+    parameters = error.ctx.command.params if error.ctx else ()
+    own = {name.lstrip("-") for parameter in parameters for name in parameter.opts}
+    meant = [word for word in _OPTIONS.get(option.lstrip("-"), ()) if word.split()[0] in own]
+    near = [*meant[:1], *closest(option.lstrip("-"), names)][:1]
+    guess = "".join(f"; did you mean --{word}?" for word in near)
     return UsageError(f"{path}: no option {option}{guess}", hint=_help(path))
 
 

@@ -51,8 +51,8 @@ class Acceptance:
 def accept_step(selected: SelectionRequest, run: str, because: str) -> Acceptance:
     """Record that the selected results of a run begin a level that is known, with the reason."""
     because = _reason(because)
-    with selected.open() as (store, _):
-        run_id = resolve_run(run, store.runs(), selected.database)
+    with selected.open() as (store, selection):
+        run_id = selected.run_of_times(run, store, selection)
         cell_ids = _cells(store, selected, run_id)
     if not cell_ids:
         raise NothingToDo(
@@ -69,7 +69,8 @@ def withdraw_step(selected: SelectionRequest, run: str) -> Acceptance:
     database = selected.database
     with selected.open() as (store, _):
         accepted = {change.run_id for change in accepted_changes(store)}
-        run_id = run if run in accepted else resolve_run(run, store.runs(), database)
+        known = run in accepted
+        run_id = run if known else resolve_run(run, store.runs(), database, accepted)
         chosen = _cells(store, selected, run_id) if selected.filters else None
     cell_ids = withdraw_changes(database, run_id, chosen)
     if not cell_ids:

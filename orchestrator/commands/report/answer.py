@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from analysis.report.report import Report
 from analysis.report.topics import REPORT_TOPICS, make_report
 from orchestrator.commands.exchange.import_command import ImportCommand, import_results
-from orchestrator.commands.results.run_report import RunReport, report_run
+from orchestrator.commands.results.run_report import RunReport, report_stored
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
@@ -51,9 +51,11 @@ def report_topic(topic: str, request: SelectionRequest) -> MadeReport:
 
 
 def report_one_run(run: str, request: SelectionRequest) -> MadeReport:
-    """The report on a run of the database; `last` is the newest."""
-    answer = report_run(run, request.database)
-    chosen = replace(request, run=answer.run_id, unquotable=True)
+    """The report on a run of the database; `last` is the newest with times."""
+    chosen = replace(request, unquotable=True)
+    with chosen.open() as (store, selection):
+        answer = report_stored(chosen.run_of_times(run, store, selection), store)
+    chosen = replace(chosen, run=answer.run_id)
     outcome = report_topic(RUN_TOPIC, chosen)
     titled = replace(outcome.report, title=f"Run {answer.run_id}")
     path = outcome.path.with_name(f"run-{answer.run_id}.html")

@@ -207,7 +207,7 @@ def print_results(
             where = f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json"
         print_line(f"{where}; the heaviest operators lie beside it in .operators.txt")
     counts = Counter(row.status for row in report.results)
-    summary = ", ".join(f"{n:,} {status}" for status, n in counts.items())
+    summary = ", ".join(f"{n:,} {status}" for status, n in counts.items()) or "no verdict yet"
     print_line(f"run {report.run_id}: {summary}; database: {report.database}")
     commands = next_commands(report) if is_last else ()
     if commands:

@@ -1,7 +1,10 @@
 """Options that choose the results which a question is about."""
 
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,6 +38,22 @@ def _names(text: str, **settings: Any) -> Any:
 
 def _split(texts: list[str] | None) -> list[str]:
     return split_list(texts or ())
+
+
+def _model_names(words: Iterable[str]) -> Iterator[str]:
+    """The names of models; a path stands for those that its folder or file gives."""
+    for word in words:
+        path = Path(word).expanduser()
+        if not word.startswith(("~", ".")) and os.sep not in word:
+            yield word
+        elif path.is_file():
+            from orchestrator.matrix.model_files import read_models
+
+            yield from read_models(path)
+        else:
+            from orchestrator.matrix.model_folder import name_of
+
+            yield name_of(path)
 
 
 def _moment(value: object) -> datetime:
@@ -130,6 +149,8 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
             for axis, values in self.axes.items()
             if values
         }
+        if "model" in filters:
+            filters["model"] = [*_model_names(filters["model"])]
         filters |= {name: value for name in _WORDS if (value := getattr(self, name)) is not None}
         if self.select:
             filters["select"] = tuple(self.select)

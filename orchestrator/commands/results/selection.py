@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from analysis.results.selection import MOST_RESULTS, Selection
+from analysis.results.selection import MOST_RESULTS, Selection, timed_runs
+from orchestrator.screen.lines import print_note
 from orchestrator.store.query.filters import Filters
-from orchestrator.store.query.runs import resolve_run
+from orchestrator.store.query.runs import newest_first, resolve_run, steps_back
 from orchestrator.store.store import Store
 
 
@@ -19,12 +20,14 @@ class SelectionRequest:
     database: Path
     filters: Filters = field(default_factory=Filters)
     run: str | None = None
-    """The run whose results they are, or `last`; None for the newest of all runs."""
+    """The run whose results they are, or `last~1`; None for the newest results of all runs."""
     imported: bool = False
     unquotable: bool = False
     every: bool = False
     most: int = MOST_RESULTS
     """The most results that a report shows."""
+    of_verdicts: bool = False
+    """True if verdicts answer the question too, as a run of `verify` has them."""
     results: Path | None = None
     """The folder of runs and snapshots; None for that of the database."""
 
@@ -51,10 +54,26 @@ class SelectionRequest:
 
     def selection_in(self, store: Store) -> Selection:
         trusted = not (self.imported or self.unquotable)
-        return Selection(
+        selection = Selection(
             condition=store.condition(trusted=trusted, as_options=True, **self.filters),
-            run_id=self.run and resolve_run(self.run, store.runs(), self.database),
             every=self.every,
             imported=self.imported,
             unquotable=self.unquotable,
         )
+        if not self.run:
+            return selection
+        if not self.of_verdicts:
+            return replace(selection, run_id=self.run_of_times(self.run, store, selection))
+        runs = store.runs()
+        able = {run.run_id for run in runs if run.counts}
+        return replace(selection, run_id=resolve_run(self.run, runs, self.database, able))
+
+    def run_of_times(self, name: str, store: Store, selection: Selection) -> str:
+        """The id of the run that a name means where times are asked for: `last` has some."""
+        runs = store.runs()
+        is_last = steps_back(name) is not None
+        able = timed_runs(store, selection) if is_last else None
+        run_id = resolve_run(name, runs, self.database, able)
+        if able and (newest := newest_first(runs)[0]) not in able:
+            print_note(f"{name} is {run_id}: the newer {newest} has no time that answers this")
+        return run_id

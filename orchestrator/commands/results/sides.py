@@ -5,25 +5,23 @@ there; a host's name. One with a slash is a path alone.
 """
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.results.selection import Selection, Side, hostnames, runs_before, side_of_host
+from analysis.results.selection import Selection, Side, hostnames, runs_sharing, side_of_host
 from analysis.results.series import AcceptedChange, accepted_changes
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.side_files import ALLOWED, results_at
 from orchestrator.store.health.snapshots import Snapshot, find_snapshot, list_snapshots
-from orchestrator.store.query.runs import RunSummary, newest_run
+from orchestrator.store.query.runs import newest_first, run_back, steps_back
 from orchestrator.store.store import Store
 from orchestrator.system.files import SNAPSHOTS_FOLDER
 from runner.contract.errors import NothingToDo, UsageError, closest
 
-_LAST = re.compile(r"last(?:~([0-9]{1,6}))?")
 _NEWEST = 3
 _GUESSES = 3
 _LETTERS = 80
@@ -32,13 +30,6 @@ _LONGEST_NAME = 255
 _SIBLINGS = 1_000
 """Files of a folder among which a similar name is looked for."""
 _ENDINGS = (".zip", ".csv", ".json", ".parquet", ".duckdb")
-
-
-@dataclass(frozen=True)
-class LastRun:
-    """The newest run, or one some runs before it."""
-
-    back: int
 
 
 @dataclass(frozen=True)
@@ -75,26 +66,18 @@ def open_sides(
 ) -> Iterator[Sides]:
     """Open both sides; filters hold for both.
 
-    As the baseline, `last` is the newest run before the other side that shares a series with it.
+    `last~1` is what it is everywhere, counted among the runs that can answer: those with results,
+    as the baseline those that share a series with the other side. A run is never its own baseline:
+    where `last` would be that, it is the run before.
     """
     with ExitStack() as closing:
         opening = _Opening(replace(selected, run=None, every=False), closing)
         judged = opening.meaning_of(run)
-        if isinstance(judged, LastRun):
-            ids = _newest_first(opening.own.runs())
-            judged = NamedRun(_run_at(judged.back, ids, "the database holds "))
         later = opening.side(judged, run)
-        earlier = opening.meaning_of(baseline)
-        if isinstance(earlier, LastRun):
-            before = runs_before(opening.own, opening.selection, later, per_host=per_host)
-            if not before:
-                raise NothingToDo(
-                    f"no run before {later.label} shares a series with it",
-                    hint="measure the same cells again, `orchestrator run`, or name a baseline: a"
-                    " series is of one cell with the same weights on the same hardware",
-                )
-            shared = f" before {later.label} share a series with it"
-            earlier = NamedRun(_run_at(earlier.back, before, behind=shared))
+        if steps_back(baseline) is None:
+            earlier = opening.meaning_of(baseline)
+        else:
+            earlier = opening.last_before(baseline, run, judged, later, per_host=per_host)
         if earlier == judged:
             raise UsageError(
                 f"both sides are {later.label}",
@@ -113,30 +96,8 @@ def open_sides(
 def require_side(selected: SelectionRequest, word: str) -> None:
     """Insist that a word names a side, before hours are measured that shall be judged by it."""
     with ExitStack() as closing:
-        _Opening(selected, closing).meaning_of(word)
-
-
-def _newest_first(runs: Sequence[RunSummary]) -> list[str]:
-    left, ids = list(runs), []
-    while (newest := newest_run(left)) is not None:
-        left.remove(newest)
-        ids.append(newest.run_id)
-    if not ids:
-        raise UsageError(
-            "'last' is no run: the database holds none yet",
-            hint="measure some: `orchestrator bench --model bert-tiny --backend available`",
-        )
-    return ids
-
-
-def _run_at(back: int, ids: Sequence[str], before: str = "", behind: str = "") -> str:
-    """The id of the run that is so many before the first of these."""
-    if back < len(ids):
-        return ids[back]
-    count, oldest = f"{len(ids):,} runs", f"the oldest of them is `last~{len(ids) - 1}`"
-    if len(ids) == 1:
-        count, oldest = "1 run", "`last` is the only one"
-    raise UsageError(f"last~{back}: {before}{count}{behind}", hint=oldest)
+        if steps_back(word) is None:
+            _Opening(selected, closing).meaning_of(word)
 
 
 def _without_shared(base: Side, run: Side) -> Side:
@@ -179,9 +140,14 @@ class _Opening:
     def _hostnames(self) -> list[str]:
         return hostnames(self.own) if self._has_own else []
 
-    def meaning_of(self, word: str) -> LastRun | Named:
-        if match := _LAST.fullmatch(word):
-            return LastRun(int(match[1] or 0))
+    def meaning_of(self, word: str) -> Named:
+        if steps_back(word) is not None:
+            if not self.own.runs():
+                raise UsageError(
+                    f"{word!r} is no run: the database holds none yet",
+                    hint="measure some: `orchestrator bench --model bert-tiny --backend available`",
+                )
+            return NamedRun(self._selected.run_of_times(word, self.own, self.selection))
         is_path = os.sep in word or word in {".", ".."} or len(os.fsencode(word)) > _LONGEST_NAME
         if not is_path:
             if word in self._run_ids:
@@ -193,6 +159,29 @@ class _Opening:
         if not is_path and word in self._hostnames:
             return NamedHost(word)
         raise self._unknown(word)
+
+    def last_before(
+        self, word: str, run: str, judged: Named, later: Side, *, per_host: bool
+    ) -> NamedRun:
+        """The baseline that `last~N` means beside a run, which counts too and is never it."""
+        able = runs_sharing(self.own, self.selection, later, per_host=per_host)
+        own, back = getattr(judged, "run_id", None), steps_back(word) or 0
+        ids = [name for name in newest_first(self.own.runs()) if name in {own, *able}]
+        words = f" share a series with {later.label}"
+        if own is not None:
+            # Where RUN is `last~1`, `last~2` is the one before it, whatever is newer.
+            at, counted = ids.index(own), steps_back(run)
+            back += 0 if counted is None else at - counted
+            if back >= at:
+                ids, back = ids[at + 1 :], max(back - at - 1, 0)
+                words = f" before {later.label} share a series with it"
+        if not ids:
+            raise NothingToDo(
+                f"no run before {later.label} shares a series with it",
+                hint="measure the same cells again, `orchestrator run`, or name a baseline: a"
+                " series is of one cell with the same weights on the same hardware",
+            )
+        return NamedRun(run_back(word, ids, back, behind=words))
 
     def _snapshot(self, name: str) -> Snapshot | None:
         try:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_run
 from orchestrator.commands.program.program import chosen
+from orchestrator.commands.results.unfinished import UnfinishedRun, unfinished_runs
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.images.source import OUR_FOLDERS, SourceFolders, find_source
@@ -60,6 +62,8 @@ class StatusReport:
     contradicted: int
     """The latest results that the one before them in their series contradicts."""
     stale: tuple[StaleResults, ...]
+    unfinished: tuple[UnfinishedRun, ...] = ()
+    """The newest runs of the results folder with cells left."""
 
 
 def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
@@ -76,6 +80,7 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
             **vars(size),
             **vars(coverage),
             runs=runs,
+            unfinished=tuple(islice(unfinished_runs(results, runs), _UNFINISHED)),
             contradicted=doubtful.contradicted,
             stale=tuple(
                 StaleResults(**vars(group), command=remeasure_command(group)) for group in stale
@@ -119,6 +124,7 @@ def current_installation(folders: SourceFolders = OUR_FOLDERS) -> Installation:
 
 
 _SHOWN = 10
+_UNFINISHED = 3
 _MODELS = 50
 
 
@@ -137,6 +143,9 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     print_line()
     _print_runs(status.runs)
     print_line()
+    for run in status.unfinished:
+        print_unfinished(run)
+        print_line()
     if status.covered:
         _print_covered(status.covered)
         print_line()
@@ -187,6 +196,12 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
     ]
     print_lines(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
     _print_more(len(runs), "runs", _SHOWN)
+
+
+def print_unfinished(run: UnfinishedRun) -> None:
+    print_line(run.sentence)
+    if not run.measuring:
+        print_command(run.command)
 
 
 def _print_covered(covered: Sequence[Covered]) -> None:
@@ -245,8 +260,18 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
         from orchestrator.commands.results.run_report import report_runs
         from orchestrator.commands.results.run_words import print_findings, print_runs
 
+        with Store.open_readonly(self.database_file) as store:
+            runs = store.runs()
+        known = {run.run_id for run in runs}
+        if self.run and not self.json and self.run not in known:
+            for run in unfinished_runs(self.results, runs, only={self.run}):
+                print_unfinished(run)
+                return
         report = report_runs(self.run or "last", self.database_file)
         if self.findings:
             print_findings(report, as_json=self.json)
         else:
             print_runs(report, as_json=self.json, table=self, quiet=chosen.quiet)
+            shown = set() if self.json else {run.run_id for run in report.runs}
+            for run in unfinished_runs(self.results, runs, only=shown):
+                print_unfinished(run)

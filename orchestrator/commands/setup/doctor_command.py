@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -19,11 +19,13 @@ from orchestrator.launchers.diagnosis import SUPPORT_CLASSES, Diagnosis
 from orchestrator.running.options import HiddenScratch, LauncherOption, RunOptions
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
+from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, EngineUnavailable, UsageError, how_to_install
 from runner.contract.processes import python_environment
+from runner.contract.reasons import parse_reason
 
 _COLUMNS: tuple[str | Field, ...] = (
     *("backend", "launcher", "runs", "class"),
@@ -125,7 +127,8 @@ def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
     if done.returncode != 0:
         words = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise BenchError(f"the trial of browsers failed: {words}")
-    return [_FINDING.validate_json(line) for line in done.stdout.splitlines() if line]
+    findings = [_FINDING.validate_json(line) for line in done.stdout.splitlines() if line]
+    return [replace(one, message=reason_text(parse_reason(one.message))) for one in findings]
 
 
 def _print_browsers(findings: Sequence[BrowserFinding], *, as_json: bool) -> None:

@@ -98,7 +98,10 @@ def is_bundle(path: Path) -> bool:
 def has_manifest(path: Path) -> bool:
     """True if this is an archive with the members by which every bundle of ours is known."""
     try:
-        with open_plain(path.resolve(), STREAM_BYTES) as file, open_archive(file) as archive:
+        with (
+            open_plain(path.resolve(), STREAM_BYTES, is_named=True) as file,
+            open_archive(file) as archive,
+        ):
             return {Member.MANIFEST, Member.SUMS, Member.RECORDS} <= {*archive.namelist()}
     except (DamagedFile, *ZIP_ERRORS):
         return False
@@ -110,7 +113,9 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
     with ExitStack() as closing:
         with translate_os_errors(path, "cannot be read", _PATH_HINT):
             try:
-                file = closing.enter_context(open_plain(path.resolve(), STREAM_BYTES))
+                file = closing.enter_context(
+                    open_plain(path.resolve(), STREAM_BYTES, is_named=True)
+                )
             except DamagedFile as damage:
                 raise StoreError(
                     f"{path}: cannot be read: it {damage}", hint=_PATH_HINT

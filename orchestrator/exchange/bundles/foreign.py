@@ -50,7 +50,7 @@ def is_database(path: Path) -> bool:
         return False
     with translate_os_errors(path, "cannot be read", _HINT):
         try:
-            with open_plain(path.resolve(), STREAM_BYTES) as file:
+            with open_plain(path.resolve(), STREAM_BYTES, is_named=True) as file:
                 return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
         except DamagedFile:
             return False

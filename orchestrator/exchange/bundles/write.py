@@ -81,7 +81,8 @@ def _named(database: Path, runs: Sequence[str]) -> set[str]:
         return set()
     with Store.open_readonly(database) as store:
         known = store.runs()
-    return {resolve_run(run, known, database) for run in runs}
+    able = {run.run_id for run in known if run.counts}
+    return {resolve_run(run, known, database, able) for run in runs}
 
 
 def _write_records(taken: BundleRows, path: Path) -> tuple[int, int]:

@@ -42,7 +42,8 @@ class Document:
         if path.is_dir() and not path.is_symlink():
             raise DamagedFile("it is a folder that cannot be listed")
         try:
-            return cls(path, read_plain(path.resolve() if is_named else path, largest_bytes))
+            named = path.resolve() if is_named else path
+            return cls(path, read_plain(named, largest_bytes, is_named=is_named))
         except DamagedFile as damage:
             raise DamagedFile(f"it {damage}") from damage
         except OSError as error:

@@ -266,6 +266,11 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         "no_reference_given": "no reference: the launcher gave none",
         "not_verified": "not verified: --no-verify",
     },
+    "Allow the verification more time, `limits.cell_timeout`, or try it alone: `orchestrator"
+    " verify`.": {
+        "verification_timeout": "not verified: timeout, the comparison was not done after"
+        " {limit_s:g} s"
+    },
     "If the job really writes so much, raise `limits.output`.": {
         "output_limit": "ended in phase {phase}, since its output {cause:reason}"
     },

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
+from orchestrator.system.text import plural
 from runner.contract.errors import UsageError
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
@@ -40,15 +41,17 @@ class RunSummary:
         return self.source == OURS
 
 
-def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
-    """The newest run of ours, or else of others; `runs` are sorted, the newest first.
+def newest_first(runs: Sequence[RunSummary]) -> list[str]:
+    """The ids of runs in the order in which `last~N` counts them, those of ours before others.
 
-    Ids of runs are in order even where a clock was set back between them.
+    Ids of runs are in order even where a clock was set back between them; the others keep theirs.
     """
-    ours = [run for run in runs if run.is_ours]
-    dated = (run for run in ours if RUN_ID.fullmatch(run.run_id))
-    others = next(iter(ours), runs[0] if runs else None)
-    return max(dated, key=lambda run: run.run_id, default=others)
+
+    def place(run: RunSummary) -> tuple[bool, str]:
+        dated = run.is_ours and RUN_ID.fullmatch(run.run_id)
+        return run.is_ours, run.run_id if dated else ""
+
+    return [run.run_id for run in sorted(runs, key=place, reverse=True)]
 
 
 def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
@@ -85,6 +88,14 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ]
 
 
+def launched(connection: DuckDBPyConnection, cell_id: str) -> set[str]:
+    sql = """
+        SELECT DISTINCT run_id FROM benchmark_results
+        WHERE cell_id = ? AND phase IS DISTINCT FROM 'plan'
+    """
+    return {row["run_id"] for row in fetch(connection, sql, cell_id)}
+
+
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
     sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
     row = connection.execute(sql, [run_id]).fetchone()
@@ -92,13 +103,39 @@ def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
 
 
 _LAST = "last"
+_BACK = re.compile(rf"{_LAST}(?:~([0-9]{{1,6}}))?")
 
 
-def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
-    """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first."""
-    newest = newest_run(runs)
-    if name == _LAST and newest is not None:
-        return newest.run_id
+def steps_back(name: str) -> int | None:
+    """The number of runs that `last` or `last~2` goes back from the newest; None for a name."""
+    match = _BACK.fullmatch(name)
+    return match and int(match[1] or 0)
+
+
+def run_back(
+    name: str, ids: Sequence[str], back: int, *, before: str = "", behind: str = ""
+) -> str:
+    """The id so many behind the first of these, else a refusal of the name with their number."""
+    if 0 <= back < len(ids):
+        return ids[back]
+    count = f"{len(ids):,} {plural(len(ids), 'run')}"
+    oldest = (steps_back(name) or 0) - back + len(ids) - 1
+    only = f"the oldest of them is `{_LAST}~{oldest}`" if oldest else f"`{_LAST}` is the only one"
+    raise UsageError(f"{name}: {before}{count}{behind}", hint=only)
+
+
+def resolve_run(
+    name: str, runs: Sequence[RunSummary], database: Path, able: Container[str] | None = None
+) -> str:
+    """The id of the run named; `last` is the newest of those that are able to answer, or of all.
+
+    `runs` are sorted, the newest first. Where none is able, the question itself says so.
+    """
+    back = steps_back(name)
+    if back is not None and runs:
+        ids = newest_first(runs)
+        answering = [run_id for run_id in ids if able is None or run_id in able]
+        return run_back(name, answering or ids, back, before="the database holds ")
     known = [run.run_id for run in runs]
     if name in known:
         return name

@@ -18,12 +18,11 @@ from runner.backends.onnxruntime_web.install import FOLDER, VERSIONS_FILE
 from runner.contract.axes import Backend
 from runner.contract.errors import BenchError, TimedOut, Unavailable
 from runner.contract.reasons import reason
-from runner.contract.web import BROWSER_VARIABLE, HEADED_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE, CHROMIUM, HEADED_VARIABLE, OWN_BROWSER
 from runner.measure.clock import monotonic
 
-OWN_BROWSER = FOLDER / "chromium" / "chromium"
 _COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "chromium": ("/usr/lib/chromium/chromium", "chromium", "chromium-browser"),
+    "chromium": CHROMIUM,
     "chrome": (
         "google-chrome",
         "google-chrome-stable",

@@ -17,6 +17,8 @@ from runner.backends.onnxruntime_web.browser import found_browsers, started_brow
 from runner.backends.onnxruntime_web.device import web_device
 from runner.backends.onnxruntime_web.page import WebPage, single_node
 from runner.contract.axes import Backend
+from runner.contract.errors import BenchError, reason_of
+from runner.contract.reasons import write_reason
 from runner.contract.web import BROWSER_VARIABLE, web_session_options
 
 TRIED: tuple[Backend, ...] = ("wasm", "webgpu", "webnn")
@@ -49,6 +51,8 @@ def _outcome(executable: Path, backend: Backend) -> dict[str, object]:
     try:
         for fact in _try(executable, backend):
             known |= fact
+    except BenchError as error:
+        return {**known, "works": False, "message": write_reason(reason_of(error))}
     except Exception as error:  # whatever a browser does, the next one is tried
         words = str(error).strip().splitlines() or [type(error).__name__]
         return {**known, "works": False, "message": words[0]}

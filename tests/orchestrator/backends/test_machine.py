@@ -1,10 +1,13 @@
 """This machine: the facts that a plan depends on, and the packages that processes need."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
 
+from orchestrator.backends import probes
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
 from orchestrator.backends.machine import require_stack, this_machine
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS, ThisHost
@@ -12,8 +15,9 @@ from orchestrator.screen.words.reasons import error_hint, error_text, reason_tex
 from runner.backends.onnxruntime.qnn.htp import require_possible
 from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
-from runner.contract.errors import Unavailable
+from runner.contract.errors import Unavailable, how_to_install
 from runner.contract.job import DEVICE_VARIABLE
+from runner.contract.web import BROWSER_VARIABLE
 from tests.support.onnx_graphs import onnx_cell, onnx_job
 from tests.support.words import raises_words, words_of
 
@@ -90,6 +94,48 @@ def test_what_is_not_installed_is_named_with_its_remedy() -> None:
     with raises_words(Unavailable, match="no_such_package, which is not installed") as caught:
         require_stack("qnn", {"qnn": replace(CATALOGUE["qnn"], stack=LACKING)})
     assert error_hint(caught.value) == f"get it{OR_ENGINE}"
+
+
+def installed(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).mkdir(parents=True)
+    (folder / "own-browser").touch(0o755)
+
+
+@pytest.mark.parametrize(
+    ("parts", "named", "path", "code"),
+    [
+        ((), None, None, "onnx_web_missing"),
+        (("runtime",), None, None, "browser_missing"),
+        (("runtime",), "./nowhere", None, "browser_not_here"),
+        (("runtime",), None, "own-browser", None),
+        (("runtime",), "./own-browser", None, None),
+    ],
+)
+def test_a_browsers_backends_need_more_than_packages(
+    parts: Sequence[str],
+    named: str | None,
+    path: str | None,
+    code: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed(tmp_path, *parts)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("runner.contract.web.RUNTIME_FOLDER", tmp_path / "runtime")
+    monkeypatch.setattr("runner.contract.web.OWN_BROWSER", tmp_path / (path or "none"))
+    monkeypatch.setattr("runner.contract.web.CHROMIUM", ())
+    monkeypatch.setenv(BROWSER_VARIABLE, named or "")
+    for backend in ("wasm", "webgpu", "webnn"):
+        stack = replace(HERE, lacks=probes.missing_browser)
+        catalogue = {**CATALOGUE, backend: replace(CATALOGUE[backend], stack=stack)}
+        if code is None:
+            require_stack(backend, catalogue)
+            continue
+        with pytest.raises(Unavailable) as caught:
+            require_stack(backend, catalogue)
+        assert caught.value.reason.code == code
+        assert str(error_hint(caught.value)).startswith(how_to_install("browser"))
 
 
 def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -21,11 +21,15 @@ from runner.contract.axes import Backend
 from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, ImageError, StoreError, Unavailable
 from runner.contract.job import Job, Limits, Provenance
+from runner.contract.reasons import reason_from
 from runner.contract.record.files import save_record
 from runner.contract.record.record import Record
+from runner.contract.record.verdict import Phase
 from runner.contract.rounds import round_path
+from runner.job.harness import Harness
 from tests.support.fakes import (
     KeptObserver,
+    KeptProgress,
     Script,
     ScriptedLauncher,
     dies_in,
@@ -250,6 +254,69 @@ def test_a_hanging_cell_is_killed_at_its_timeout(tmp_path: Path) -> None:
     found, _, _, _ = run(tmp_path, hangs, measures_all, limits=limits)
     assert found[2] == ("timeout", "not done after 0.05 s, in phase warmup")
     assert (found[1][0], found[4][0]) == ("ok", "ok")
+
+
+class _Killed(BaseException):
+    """The end of a runner, wherever it is."""
+
+
+class _EndsInVerification(KeptProgress):
+    def __init__(self, lines: Queue[str | None], is_last: bool) -> None:
+        super().__init__()
+        self._lines, self._is_last = lines, is_last
+
+    def phase(self, phase: Phase, cell_id: str | None) -> None:
+        self._lines.put(json.dumps({"event": "phase", "phase": phase, "cell_id": cell_id}))
+        if phase == "verify":
+            if self._is_last:
+                self._lines.put(None)
+            raise _Killed
+
+
+def verifies(is_last: bool) -> Script:
+    """The runner itself, which verifies until it is killed, or ends then by itself."""
+
+    def script(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        with suppress(_Killed):
+            Harness(job, out, _EndsInVerification(lines, is_last)).run()
+            return finish(lines)
+        return KILLED
+
+    return script
+
+
+SHORT = Limits(cell_timeout_s=0.5)
+
+
+def test_a_verification_that_takes_too_long_takes_no_durations(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan([CELL], limits=SHORT))
+    a_round(folder, 1, verifies(is_last=False))
+    assert verdicts(folder) == {CELL.batch_size: ("ok", None)}
+    for kept in map(folder.record_of, folder.cells):
+        assert kept is not None
+        assert kept.durations_ns
+        assert kept.latency_median_s
+        assert (kept.correct, kept.correct_code) == (None, "verification_timeout")
+        assert words_of(reason_from(kept.correct_code, kept.correct_facts)) == (
+            "not verified: timeout, the comparison was not done after 0.5 s"
+        )
+
+
+def test_later_rounds_go_on_without_the_verification(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan([CELL], rounds=2, limits=SHORT))
+    _, observer = a_round(folder, 1, verifies(is_last=False))
+    assert verdicts(folder) == {}
+    assert [cell_id for cell_id, _ in observer.visited] == [cell.id for cell in folder.cells]
+    a_round(folder, 2, verifies(is_last=True))
+    for kept in map(folder.record_of, folder.cells):
+        assert kept is not None
+        assert (kept.status, kept.rounds) == ("ok", 2)
+        assert kept.correct_code == "verification_timeout"
+
+
+def test_another_end_of_a_verification_is_a_verdict_as_before(tmp_path: Path) -> None:
+    found, _, _, _ = run(tmp_path, verifies(is_last=True), limits=Limits(cell_timeout_s=60))
+    assert {status for status, _ in found.values()} == {"lost"}
 
 
 @pytest.mark.parametrize(("ending", "status"), [(OUT_OF_MEMORY, "out_of_memory")])

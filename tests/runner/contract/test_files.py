@@ -11,6 +11,7 @@ from runner.contract.errors import DamagedFile
 from runner.contract.files import (
     atomic_file,
     hash_files,
+    open_plain,
     plain_fault,
     read_plain,
     remove_unfinished,
@@ -122,6 +123,14 @@ def test_a_plain_file_is_read_whole(tmp_path):
     path.write_bytes(b"x" * 100)
     assert read_plain(path, 100) == b"x" * 100
     assert plain_fault(path, 100) is None
+
+
+def test_a_file_that_the_user_named_may_have_more_names(tmp_path):
+    path = tmp_path / "file"
+    _hard_link(path)
+    assert read_plain(path, 100, is_named=True) == b"content"
+    with open_plain(path, 100, is_named=True) as file:
+        assert file.read() == b"content"
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):

@@ -36,6 +36,7 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.running.replay import ReplayRequest, begin_replay, consented_original
 from orchestrator.running.run_file import RUN_FILE, new_run_id, run_folders
 from orchestrator.screen.words.reasons import reason_text
+from orchestrator.store.query.runs import steps_back
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import Backend
@@ -125,7 +126,7 @@ def held(folders: Sequence[RunFolder]) -> Iterator[None]:
 
 def folders_of(results: Path, name: str) -> list[RunFolder]:
     """The folder of a run, or those of a group's runs, the oldest first."""
-    if name == "last" and (group := RunFolder.open(results, name).run.group_id):
+    if steps_back(name) is not None and (group := RunFolder.open(results, name).run.group_id):
         name = group
     if not name.startswith(_GROUP):
         return [RunFolder.open(results, name)]
@@ -210,7 +211,7 @@ def verify_on_fleet(
     """Check every model on every path, each on a host that has it."""
     if request.save is not None:
         require_writable(request.save)
-    backends = request.axes.get("backend") or _backends_of(choice)
+    backends = request.axes.get("backend") or (() if request.matrix else _backends_of(choice))
     planned = verification_plan(request, backends, request.options.launcher)
     result = run_on_fleet(planned, choice.placed("any"), observer)
     folder = RunFolder.open(request.results, result.runs[0].report.run_id)

@@ -69,7 +69,9 @@ def test_the_last_run_of_a_group_stands_for_all_of_it(tmp_path: Path) -> None:
     for name in ("run-1", "run-2"):
         run = a_run_folder(tmp_path / "draft", run_id=name).run
         RunFolder.create(tmp_path, run.model_copy(update={"group_id": "group-1"}))
-    assert [folder.run.run_id for folder in folders_of(tmp_path, "last")] == ["run-1", "run-2"]
+    for word in ("last", "last~1"):
+        folders = folders_of(tmp_path, word)
+        assert [folder.run.run_id for folder in folders] == ["run-1", "run-2"]
 
 
 def test_the_choice_of_hosts_is_repeated_in_options() -> None:

@@ -1,6 +1,7 @@
 """A plan for people, for programs and for pipelines; what it knows of the machine and the past."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,10 +24,10 @@ from orchestrator.commands.measure.request import PlanRequest, available_backend
 from orchestrator.commands.measure.run import describe_repeat
 from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.launchers import diagnosis
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import LauncherChoice, RunOptions
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.store import Store
-from runner.contract.axes import Backend
+from runner.contract.axes import AxisName, Backend
 from runner.contract.cell import Purpose
 from runner.contract.errors import UsageError
 from runner.contract.models import find
@@ -84,6 +85,19 @@ def test_a_request_asks_the_machine_once_and_only_for_the_word(machine: list[str
     assert machine == []
     assert backends("available") == ("cpu",)
     assert machine == ["process"]
+
+
+@pytest.mark.parametrize("launcher", ["process", "docker"])
+def test_what_a_browser_lacks_is_known_before_anything_is_launched(
+    launcher: LauncherChoice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.contract.web.RUNTIME_FOLDER", tmp_path / "none")
+    axes: dict[AxisName, Sequence[str]] = {"model": ["bert-micro"], "backend": ["cpu", "wasm"]}
+    options = RunOptions(launcher=launcher)
+    plan, _ = plan_run(PlanRequest(BenchOptions.of_axes(axes), results=tmp_path, options=options))
+    reasons = {entry.cell.backend: entry.reason for entry in plan.entries}
+    assert reasons["cpu"] is None
+    assert (reasons["wasm"] == reason("onnx_web_missing")) is (launcher == "process")
 
 
 def test_a_plan_too_large_for_one_run_is_refused(

@@ -13,7 +13,12 @@ from orchestrator.commands.measure.verification import (
     verification_of,
     verify_record,
 )
-from orchestrator.commands.measure.verify import require_writable, verify_matrix
+from orchestrator.commands.measure.verify import (
+    VerifyRequest,
+    require_writable,
+    verification_plan,
+    verify_matrix,
+)
 from orchestrator.planning.expand import expand
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
@@ -69,6 +74,18 @@ def test_each_record_has_one_mark_and_its_reason(
 ) -> None:
     found = verify_record(a_record(**columns))
     assert (found.mark, found.reason) == (mark, reason)
+
+
+def test_the_cells_of_a_matrix_are_verified_where_options_say(tmp_path: Path) -> None:
+    matrix = tmp_path / "matrix.yaml"
+    matrix.write_text(
+        "version: 1\naxes: {model: [bert-micro, vit-micro], backend: [cpu], precision: [fp16]}\n"
+    )
+    request = VerifyRequest({"backend": ["qnn"], "model": ["bert-micro"], "mode": []}, matrix)
+    planned = verification_plan(request, (), "process")
+    assert planned.options.verify_only
+    (cell,) = expand(planned.parsed).cells
+    assert (cell[0].backend, cell[0].model, cell[0].precision) == ("qnn", "bert-micro", "fp16")
 
 
 def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:

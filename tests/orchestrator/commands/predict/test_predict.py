@@ -117,6 +117,8 @@ def test_an_answer_says_what_it_rests_on(trained: Path) -> None:
         (("--backend", "cuda"), "no machine with backend cuda is known"),
         (("--mode", "startup"), "mode startup is not predicted"),
         (("--device", "RTX 4090"), "cuda"),
+        (("--device", "RTX 4090"), f"orchestrator bench --model {MODEL} --backend cuda"),
+        (("--backend", "cuda"), "orchestrator import"),
         (("--target", "energy"), "too few results have it"),
     ],
 )
@@ -134,6 +136,7 @@ def test_all_that_is_refused_ends_with_the_reason(
         (("--model", MODEL, "--batch-size", "x"), "--batch-size: 'x' is not a whole number"),
         (("--model", MODEL, "--target", "speed"), "--target: 'speed'"),
         (("--model", MODEL, "--device", "abacus"), "--device abacus: nothing was measured on it"),
+        (("--model", MODEL, "--device", "abacus"), "`orchestrator merge` brings another machine's"),
         (("--model", MODEL, "--output", DATABASE, "--format", "csv"), "is the database itself"),
         (("--model", MODEL, "--chart", "a.svg"), "--chart: a curve needs two sizes"),
         (("explain", "no-cell"), "'no-cell' is no id of a cell"),

@@ -53,6 +53,14 @@ def test_every_command_explains_itself_as_the_list_does(place: Workplace, comman
         ("modles", "orchestrator: no command 'modles'; did you mean `orchestrator models`?"),
         ("list", "orchestrator: no command 'list'; did you mean `orchestrator models list`?"),
         ("diff", "orchestrator: no command 'diff'; did you mean `orchestrator compare`?"),
+        ("visualize", "no command 'visualize'; did you mean `orchestrator report`?"),
+        ("serve", "no command 'serve'; did you mean `orchestrator browser`?"),
+        ("bench --device cuda", "no option --device; did you mean --backend?"),
+        ("verify --hardware cuda", "no option --hardware; did you mean --backend?"),
+        ("predict --model x --hardware h", "no option --hardware; did you mean --device?"),
+        ("compare --by backend --device x", "no option --device; did you mean --hardware?"),
+        ("compare --compare-hardware", "did you mean --by hardware?"),
+        ("plan m.yaml --gpu 0", "no option --gpu; did you mean --set axes.backend=…?"),
         ("completions", "did you mean `orchestrator --install-completion`?"),
         ("run --nonsense", "orchestrator run: no option --nonsense"),
         ("bench --modle x", "orchestrator bench: no option --modle; did you mean --model?"),
@@ -109,6 +117,7 @@ def test_one_thing_has_one_name_in_any_spelling(place: Workplace, line: str) -> 
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
+        ("--backend all", "'all' is no backend; `orchestrator bench --backend available` takes"),
         ("--backend pytorch", "--backend: PyTorch is --backend cpu --runtime torch"),
         ("--backend ort", "--backend: ONNX Runtime is --backend cpu --runtime onnxruntime"),
         ("--backend GPU", "'GPU' could be cuda (NVIDIA), rocm (AMD) or mps (Apple)"),

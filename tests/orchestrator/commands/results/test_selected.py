@@ -1,5 +1,6 @@
 """Options that choose results: what a command gets of them, and what is refused."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ from runner.contract.errors import UsageError
 
 _USUAL = Path("results/benchmarks.duckdb")
 _OTHER = Path("other/benchmarks.duckdb")
+
+SMALL = {"family": "embedding", "modality": "text", "size": "tiny"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,7 @@ def asked(*words: str) -> SelectionRequest:
         ("--database x.duckdb --run last", {"database": Path("x.duckdb"), "run": "last"}),
         ("--source timm", {"filters": {"source": ["timm"]}, "imported": True}),
         ("--batch-size 1,2 --batch-size 4", {"filters": {"batch_size": (1, 2, 4)}}),
+        ("--model ./nets/my_llama/,gpt2", {"filters": {"model": ["my_llama", "gpt2"]}}),
         ("--until 2026-11-21", {"filters": {"until": datetime(2026, 11, 21, tzinfo=UTC)}}),
     ],
 )
@@ -68,3 +72,9 @@ def test_a_value_of_no_use_is_refused_by_name(words: str, message: str) -> None:
     with pytest.raises((UsageError, typer.BadParameter)) as refused:
         asked(*words.split())
     assert message in str(refused.value)
+
+
+def test_a_file_of_models_stands_for_those_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    path.write_text(json.dumps([{"name": n, **SMALL} for n in ("one", "two")]))
+    assert asked("--model", f"{path},gpt2").filters["model"] == ["one", "two", "gpt2"]

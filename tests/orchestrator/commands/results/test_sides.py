@@ -129,7 +129,8 @@ OF_BOTH = {f"{SECOND} b1", f"{FIRST} b4", f"{SECOND} b2"}
     ("word", "opened"),
     [
         ("last", {f"{SECOND} b1", f"{SECOND} b2"}),
-        ("last~1", OF_FIRST),
+        ("last~1", {f"{SECOND} b1", f"{SECOND} b2"}),
+        ("last~2", OF_FIRST),
         ("release", OF_BOTH),
         ("first.zip", OF_FIRST),
         pytest.param("./records", OF_FIRST, marks=pytest.mark.slow),
@@ -179,7 +180,7 @@ def test_filters_hold_for_both_sides(place: Place) -> None:
         ("frist.zip", "last", UsageError, "no such file or folder; did you mean first.zip", ""),
         ("x" * 5_000, "last", UsageError, "is no run", ""),
         ("last", "last~9", UsageError, "last~9: the database holds 4 runs", "`last~3`"),
-        ("last~2", "last", UsageError, "last~2: 2 runs before", "`last~1`"),
+        ("last~3", "last", UsageError, "last~3: 2 runs before", "`last~2`"),
         (LAST, "last", UsageError, f"both sides are {LAST}", "status"),
         ("release", SECOND, UsageError, f"holds the very results of {SECOND}", "`last`"),
         ("results/benchmarks.duckdb", "last", UsageError, "whose runs are compared", "snapshot"),
@@ -252,7 +253,7 @@ def test_what_cannot_be_believed_is_refused_as_a_whole(
     assert {f: f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()} == before
 
 
-@pytest.mark.parametrize("word", ["last~1", "release"])
+@pytest.mark.parametrize("word", ["last~2", "release"])
 def test_records_decide(place: Place, word: str) -> None:
     answer = judge_regressions(RegressionRequest(place.selected, word))
     verdicts = {one.cell_id: one.verdict for one in answer.judgements.judgements}

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.results import CellSpeed, Measurement
-from orchestrator.store.query.runs import RunSummary, newest_run, resolve_run
+from orchestrator.store.query.runs import RunSummary, newest_first, resolve_run
 from orchestrator.store.schema.sources import Run
 from orchestrator.store.store import Store
 from runner.contract.errors import UsageError
@@ -59,16 +59,13 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
     later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1), proof="none")
     imported = to_table([later]).append_column("source", [["timm"]])
     pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
-    assert newest_run(store.runs()) is None
+    assert newest_first(store.runs()) == []
     store.merge([results], words=record_words)
     runs = store.runs()
     assert [(run.run_id, run.source) for run in runs] == [
         *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix"))
     ]
-    newest = newest_run(runs)
-    assert newest is not None
-    assert newest.run_id == "2"
-    assert newest_run(runs[:1]) == runs[0]
+    assert newest_first(runs) == ["2", "1", "3"]
 
 
 def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
@@ -80,9 +77,7 @@ def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
     store.merge([results], words=record_words)
     runs = store.runs()
     assert [run.run_id for run in runs] == [first, last]
-    newest = newest_run(runs)
-    assert newest is not None
-    assert newest.run_id == last
+    assert newest_first(runs) == [last, first]
 
 
 def test_history_is_the_median_speed_of_this_hosts_successes(
@@ -189,6 +184,38 @@ def test_a_run_is_named_by_its_id_whoever_measured_it() -> None:
 def test_the_last_run_is_the_newest_of_ours() -> None:
     assert resolve_run("last", [IMPORTED, OURS, OLDER], DATABASE) == "run-2"
     assert resolve_run("last", [IMPORTED], DATABASE) == "import-1"
+
+
+@pytest.mark.parametrize(
+    ("name", "able", "run"),
+    [
+        ("last~0", None, "run-2"),
+        ("last~1", None, "run-1"),
+        ("last~2", None, "import-1"),
+        ("last", {"run-1", "import-1"}, "run-1"),
+        ("last~1", {"run-1", "import-1"}, "import-1"),
+        ("last", set[str](), "run-2"),
+    ],
+)
+def test_runs_are_counted_back_among_those_that_can_answer(
+    name: str, able: set[str] | None, run: str
+) -> None:
+    assert resolve_run(name, [IMPORTED, OURS, OLDER], DATABASE, able) == run
+
+
+@pytest.mark.parametrize(
+    ("name", "able", "message", "hint"),
+    [
+        ("last~3", None, "last~3: the database holds 3 runs", "the oldest of them is `last~2`"),
+        ("last~1", {"run-1"}, "last~1: the database holds 1 run", "`last` is the only one"),
+    ],
+)
+def test_a_run_beyond_the_oldest_is_refused(
+    name: str, able: set[str] | None, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
+        resolve_run(name, [IMPORTED, OURS, OLDER], DATABASE, able)
+    assert refused.value.hint == hint
 
 
 @pytest.mark.parametrize(
