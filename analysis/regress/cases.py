@@ -18,7 +18,7 @@ from analysis.regress.launches import (
     histories,
     launched_results,
 )
-from analysis.regress.noise import LOOKS, are_paired, noise_between
+from analysis.regress.noise import are_paired, noise_between, share_of_look
 from analysis.regress.steps import Levels, levels_of
 from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
@@ -36,8 +36,9 @@ _WORDS: Mapping[str, str] = {
     "container_cpu_limit": "CPU limit",
     **COMPARABLE,
 }
-_LETTERS = 12
-_OF_MODELS = frozenset({"model_id", "weights_revision"})
+SHORT_HASH = 12
+"""Letters of a hash that are shown."""
+_OF_MODELS = frozenset({"model_id", "weights", "weights_revision"})
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
 """The verdicts of two sides, the earlier one's first, by cell id."""
@@ -115,23 +116,14 @@ def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Met
 def _of_series(
     after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
 ) -> LaunchedResult | None:
-    """The newest result of the same series; where launches took turns, models may differ."""
+    """The newest result of the same series, else that of another model of the same name."""
     newest = [*reversed(candidates)]
     key = after.key(per_host=per_host)
     if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
         return same
     names = {*_series_columns(per_host=per_host)} - _OF_MODELS
-    beside = after.facts["interleaved_with"]
-    return next(
-        (
-            one
-            for one in newest
-            if beside is not None
-            and beside == one.facts["run_id"]
-            and all(one.facts[name] == after.facts[name] for name in names)
-        ),
-        None,
-    )
+    alike = (one for one in newest if all(one.facts[name] == after.facts[name] for name in names))
+    return next(alike, None)
 
 
 def _series_columns(*, per_host: bool) -> Sequence[str]:
@@ -157,8 +149,8 @@ def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> s
 def _shown(name: str, facts: Mapping[str, Any]) -> str:
     value = str(facts[name])
     if name == "hardware_id" and facts["hardware"]:
-        return f"{facts['hardware']} ({value[:_LETTERS]})"
-    return value[:_LETTERS] if name in _HASHES else value
+        return f"{facts['hardware']} ({value[:SHORT_HASH]})"
+    return value[:SHORT_HASH] if name in _HASHES else value
 
 
 def _without_value(
@@ -198,7 +190,7 @@ class Case:
         """The launches of both, with the variance that other launches of the series tell."""
         sides = self.before.logarithms, self.after.logarithms
         if self.paired:
-            return LaunchSamples(*sides, paired=True, looks=len(LOOKS))
+            return LaunchSamples(*sides, paired=True, share=share_of_look(len(sides[0])))
         judged = {side.facts["result_id"] for side in (self.before, self.after)}
         others = variance_components(
             [past.logarithms for past in level if past.result_id not in judged]

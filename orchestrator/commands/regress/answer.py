@@ -145,7 +145,7 @@ def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     request, counts = answer.request, answer.judgements.counts
     where = database_option(request.selected.database)
     run = _judged_run(answer)
-    if counts["regression"]:
+    if any(one.verdict == "regression" and one.model_change is None for one in answer.judged):
         yield ["regress", *_question(request), "--bisect", *where]
     if counts["regression"] or counts["inconclusive"]:
         yield from _measuring(answer)

@@ -20,6 +20,7 @@ from orchestrator.commands.regress.sentences import (
     circumstance_lines,
     full_name,
     metric_answers,
+    model_lines,
     not_comparable_lines,
     one_sided_lines,
     step_lines,
@@ -173,7 +174,7 @@ def regression_markdown(answer: RegressionAnswer) -> bytes:
 
 def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
     known = list(verdicts_by_metric(answer))
-    sentences = markdown_prose(" ".join(metric_answers(answer, known)))
+    sentences = markdown_prose(" ".join([*metric_answers(answer, known), *model_lines(answer)]))
     yield f"**{_VERDICTS[answer.exit_code]}**: {sentences}"
     for verdicts in known:
         yield markdown_prose(section_heading(answer, verdicts))

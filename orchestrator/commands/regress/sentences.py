@@ -92,6 +92,7 @@ def verdict_lines(
 ) -> Iterator[str]:
     """All sentences below the table: the answer first, then what may explain it, then the trust."""
     yield from metric_answers(answer, known)
+    yield from model_lines(answer)
     yield from circumstance_lines(answer)
     yield from step_lines(answer, every=wide)
     yield from not_comparable_lines(known)
@@ -113,6 +114,18 @@ def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) ->
         begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
         sentence = _answer(verdicts, answer.judgements.threshold)
         yield f"{begin}{sentence[0].lower() if begin else sentence[0]}{sentence[1:]}"
+
+
+def model_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """The sentence that says which models are others than those of the baseline, if any are."""
+    changes = {
+        str(one.facts["model"]): change
+        for one in answer.judged
+        if (change := one.model_change) is not None
+    }
+    if changes:
+        words = _named(f"{name} {then}, now {now}" for name, (then, now) in changes.items())
+        yield f"The {plural(len(changes), 'model')} changed: {words}."
 
 
 def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
