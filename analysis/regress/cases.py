@@ -23,7 +23,7 @@ from analysis.regress.steps import Levels, levels_of
 from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
-from analysis.results.series import COMPARABLE, SERIES, AcceptedChange
+from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
 from analysis.statistics.significance import LaunchSamples
 from analysis.statistics.variance import variance_components
 
@@ -38,7 +38,6 @@ _WORDS: Mapping[str, str] = {
 }
 SHORT_HASH = 12
 """Letters of a hash that are shown."""
-_OF_MODELS = frozenset({"model_id", "weights", "weights_revision"})
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
 """The verdicts of two sides, the earlier one's first, by cell id."""
@@ -55,6 +54,9 @@ class RegressionQuestion:
     threshold: float = THRESHOLD
     per_host: bool = False
     """True if machines with different names have series of their own."""
+    by_name: bool = False
+    """True if results of two models of one name are compared where there are none of one series,
+    as is done wherever launches took turns."""
     accepted: tuple[AcceptedChange, ...] = ()
 
     @property
@@ -92,7 +94,7 @@ def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Met
     pairs, refusals = [], []
     for after in later:
         candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
-        before = _of_series(after, candidates, per_host=question.per_host)
+        before = _counterpart(after, candidates, question)
         if before is not None:
             pairs.append((before, after))
         elif candidates:
@@ -113,17 +115,25 @@ def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Met
     )
 
 
-def _of_series(
-    after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
+def _counterpart(
+    after: LaunchedResult, candidates: Sequence[LaunchedResult], question: RegressionQuestion
 ) -> LaunchedResult | None:
-    """The newest result of the same series, else that of another model of the same name."""
-    newest = [*reversed(candidates)]
+    """The newest result of the same series, else that of another model which may be compared."""
+    newest, per_host = [*reversed(candidates)], question.per_host
     key = after.key(per_host=per_host)
     if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
         return same
-    names = {*_series_columns(per_host=per_host)} - _OF_MODELS
-    alike = (one for one in newest if all(one.facts[name] == after.facts[name] for name in names))
-    return next(alike, None)
+    names = {*_series_columns(per_host=per_host)}.difference(MODEL)
+    beside = after.facts["interleaved_with"]
+    return next(
+        (
+            one
+            for one in newest
+            if (question.by_name or (beside is not None and beside == one.facts["run_id"]))
+            and all(one.facts[name] == after.facts[name] for name in names)
+        ),
+        None,
+    )
 
 
 def _series_columns(*, per_host: bool) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Self
 
 from analysis.results.metrics import METRICS, RATES_OF_SHARES, Metric
 from analysis.results.row import seeks_peak_sql
-from analysis.results.series import SERIES
+from analysis.results.series import MODEL, SERIES
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
 from runner.contract.axes import Backend
 
@@ -142,10 +142,14 @@ def side_of_host(
 
 
 def runs_before(
-    source: ArrowSource, selection: Selection, side: Side, *, per_host: bool
+    source: ArrowSource, selection: Selection, side: Side, *, per_host: bool, by_name: bool = False
 ) -> list[str]:
-    """The ids of the runs before a side that share a series with it, the newest first."""
-    columns = (*SERIES, "hostname") if per_host else SERIES
+    """The ids of the runs before a side that share a series with it, the newest first.
+
+    With `by_name` another model of the same name will do.
+    """
+    shared = (*SERIES, "hostname") if per_host else SERIES
+    columns = [name for name in shared if not (by_name and name in MODEL)]
     series = f"hash({', '.join(f'r.{name}' for name in columns)})"
     (wanted,) = side.source.arrow(f"""
         SELECT list(DISTINCT {series})::VARCHAR[] AS series, list(DISTINCT r.run_id) AS runs,

@@ -17,9 +17,9 @@ from runner.contract.errors import DamagedFile
 from runner.contract.files import read_plain, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.models import ModelSpec
-from runner.contract.models.catalogue import LABELS
+from runner.contract.models.catalogue import MODEL_LABELS
 from runner.contract.record.ids import SHARED_FACTS, false_id
-from runner.contract.record.record import UNREADABLE, Record, known_columns, recorded_job
+from runner.contract.record.record import JOB_FAULTS, Record, known_columns, recorded_job
 
 _TEXTS = {"job", "model_spec", "model_id"}
 """Columns that are compared by what they say, since versions may say it in other words."""
@@ -82,7 +82,7 @@ def _contradictions(record: Record, cell: Cell, job: Job) -> Iterator[str]:
         claim = getattr(record, name)
         if name not in _TEXTS and claim != value and not _is_found_out(name, cell, value):
             yield fault_of_claim(name, claim, value)
-    labels = {name: getattr(job.model, name) for name in LABELS}
+    labels = {name: getattr(job.model, name) for name in MODEL_LABELS}
     if _read(ModelSpec.of_content, record.model_spec, labels) not in (None, job.model):
         yield "is not the record that was asked for: its model_spec is that of another model"
     on_device = job.on_hardware(record.hardware_id)
@@ -102,5 +102,5 @@ def _read(read: Callable[[str, Any], _Value], text: str | None, beside: Any) -> 
     """The value that columns hold; None if this version does not know such values."""
     try:
         return read(text or "", beside)
-    except UNREADABLE:
+    except JOB_FAULTS:
         return None

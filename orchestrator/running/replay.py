@@ -27,7 +27,7 @@ from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
-from runner.contract.record.record import UNREADABLE, recorded_job
+from runner.contract.record.record import JOB_FAULTS, recorded_job
 
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
@@ -143,7 +143,7 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
 def _job_of(measured: Measurement) -> Job:
     try:
         job = recorded_job(measured.job or "", measured.model_spec)
-    except UNREADABLE as error:
+    except JOB_FAULTS as error:
         if isinstance(error, ValidationError):
             summary = first_fault(error)
         else:

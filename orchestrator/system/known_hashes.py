@@ -36,7 +36,9 @@ def cache_folder() -> Path:
     return Path(base) / "accelmatrix"
 
 
-def hash_once(files: Sequence[Path], compute: Callable[[], str]) -> str:
+def hash_once(
+    files: Sequence[Path], compute: Callable[[], str], now_ns: Callable[[], int] = time.time_ns
+) -> str:
     """The hash that is known of these files as they are, else the computed one."""
     before = _signature(files)
     known = _here | _kept()
@@ -44,7 +46,7 @@ def hash_once(files: Sequence[Path], compute: Callable[[], str]) -> str:
         return known[before]
     value = compute()
     newest = max(file.stat().st_ctime_ns for file in files)
-    if _signature(files) == before and time.time_ns() - newest > _RACY_NS:
+    if _signature(files) == before and now_ns() - newest > _RACY_NS:
         _here[before] = value
         kept = dict([*_kept().items(), (before, value)][-_MOST:])
         with suppress(OSError, RuntimeError):

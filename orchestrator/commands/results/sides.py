@@ -71,11 +71,17 @@ class Sides:
 
 @contextmanager
 def open_sides(
-    selected: SelectionRequest, baseline: str, run: str, *, per_host: bool = False
+    selected: SelectionRequest,
+    baseline: str,
+    run: str,
+    *,
+    per_host: bool = False,
+    by_name: bool = False,
 ) -> Iterator[Sides]:
     """Open both sides; filters hold for both.
 
-    As the baseline, `last` is the newest run before the other side that shares a series with it.
+    As the baseline, `last` is the newest run before the other side that shares a series with it;
+    with `by_name` its model may be another one of the same name.
     """
     with ExitStack() as closing:
         opening = _Opening(replace(selected, run=None, every=False), closing)
@@ -86,7 +92,9 @@ def open_sides(
         later = opening.side(judged, run)
         earlier = opening.meaning_of(baseline)
         if isinstance(earlier, LastRun):
-            before = runs_before(opening.own, opening.selection, later, per_host=per_host)
+            before = runs_before(
+                *(opening.own, opening.selection, later), per_host=per_host, by_name=by_name
+            )
             if not before:
                 raise NothingToDo(
                     f"no run before {later.label} shares a series with it",

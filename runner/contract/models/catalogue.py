@@ -96,7 +96,7 @@ class AxisRange(BaseModel):
     multiple_of: SizeNumber = 1  # the number of which every value must be a multiple
 
 
-LABELS = frozenset({"name", "path", "saved_by_transformers"})
+MODEL_LABELS = frozenset({"name", "path", "saved_by_transformers"})
 """Fields of a model that say nothing of what it computes."""
 _NOTED = ("_name_or_path", "transformers_version")
 """Keys that transformers adds to a configuration, and to those within it, when it saves one."""
@@ -164,7 +164,7 @@ class ModelSpec(BaseModel):
     @property
     def content(self) -> str:
         """All that decides what it computes, as JSON in one order of keys."""
-        facts = self.model_dump(mode="json", exclude=LABELS)
+        facts = self.model_dump(mode="json", exclude=set(MODEL_LABELS))
         return json.dumps(facts, sort_keys=True, ensure_ascii=False)
 
     @classmethod
@@ -174,7 +174,7 @@ class ModelSpec(BaseModel):
         Raises:
             ValueError: they are no model's.
         """
-        own = {name: value for name, value in labels.items() if name in LABELS}
+        own = {name: value for name, value in labels.items() if name in MODEL_LABELS}
         facts = from_json(content)
         return cls.model_validate(facts | own if isinstance(facts, dict) else facts)
 

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.models.catalogue import LABELS, ModelSpec
+from runner.contract.models.catalogue import MODEL_LABELS, ModelSpec
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import Efficiency, Resources, Timing
@@ -21,7 +21,7 @@ Row = dict[str, Any]  # one record by the names of its columns
 Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
-CONTENT_FIELDS = frozenset(ModelSpec.model_fields) - LABELS
+CONTENT_FIELDS = set(ModelSpec.model_fields) - MODEL_LABELS
 SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
 
 
@@ -78,7 +78,7 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
     }
 
 
-UNREADABLE = (ValueError, TypeError, AttributeError)
+JOB_FAULTS = (ValueError, TypeError, AttributeError)
 """Errors of reading a job that a record of another version, or a stranger's, holds."""
 
 
@@ -86,7 +86,7 @@ def recorded_job(job: str, model_spec: str | None) -> Job:
     """The job that the columns of a record hold.
 
     Raises:
-        UNREADABLE: they hold none that this version knows.
+        JOB_FAULTS: they hold none that this version knows.
     """
     data = from_json(job)
     model = ModelSpec.of_content(model_spec or "", data.get("model", {}))
