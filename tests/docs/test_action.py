@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.docs.command_line import parse
-from tests.docs.workspace import NOTE_CALLS, REAL, Workspace, exit_status, step_script
+from tests.docs.workspace import (
+    NOTE_CALLS,
+    REAL,
+    Workspace,
+    benchmark_script,
+    exit_status,
+    step_script,
+)
 
 JUDGE = step_script("action.yml", "Judge")
 STAND_IN = f"""
@@ -70,6 +77,18 @@ def test_the_verdict_ends_the_job_or_is_said(
         assert (code != 3 and not comment) or "**Nothing" in text
         for line in (tmp_path / "calls").read_text().splitlines():
             parse(shlex.split(line))
+
+
+@pytest.mark.parametrize(("code", "ended"), [(0, 0), (3, 0), (7, 7), (8, 0)])
+def test_the_benchmark_workflow_warns_likewise(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], code: int, ended: int
+) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.prepare(f"exit {code}")
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history/benchmarks.duckdb").touch()
+    assert exit_status(workspace, benchmark_script("Judge")) == ended
+    assert ("::warning::" in capfd.readouterr().out) == (code in (3, 8))
 
 
 @pytest.mark.slow
