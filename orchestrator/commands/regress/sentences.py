@@ -127,7 +127,7 @@ def model_lines(answer: RegressionAnswer) -> Iterator[str]:
         if (change := one.model_change) is not None
     }
     if changes:
-        words = _named(f"{name} {then}, now {now}" for name, (then, now) in changes.items())
+        words = _named(f"{name} ({then}, now {now})" for name, (then, now) in changes.items())
         yield f"The {plural(len(changes), 'model')} changed: {words}."
 
 

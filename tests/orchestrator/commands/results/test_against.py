@@ -124,7 +124,7 @@ def test_a_changed_model_is_judged_by_name_where_somebody_asks_for_it(
         assert one.model_change == (then, now)
         assert answer.exit_code in (7, 8)
         (line,) = model_lines(answer)
-        assert line == f"The model changed: bert-tiny {then}, now {now}."
+        assert line == f"The model changed: bert-tiny ({then}, now {now})."
         assert line in regression_markdown(answer).decode().splitlines()[0]
         data = judgement_data(one)
         assert data["baseline_model_id"] == digest(MODEL)
