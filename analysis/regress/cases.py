@@ -18,12 +18,12 @@ from analysis.regress.launches import (
     histories,
     launched_results,
 )
-from analysis.regress.noise import LOOKS, are_paired, noise_between
+from analysis.regress.noise import are_paired, noise_between, share_of_look
 from analysis.regress.steps import Levels, levels_of
 from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
-from analysis.results.series import COMPARABLE, SERIES, AcceptedChange
+from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
 from analysis.statistics.significance import LaunchSamples
 from analysis.statistics.variance import variance_components
 
@@ -36,8 +36,8 @@ _WORDS: Mapping[str, str] = {
     "container_cpu_limit": "CPU limit",
     **COMPARABLE,
 }
-_LETTERS = 12
-_OF_MODELS = frozenset({"model_id", "weights_revision"})
+SHORT_HASH = 12
+"""Letters of a hash that are shown."""
 _HASHES = frozenset({"model_id", "hardware_id", "weights_revision"})
 SideVerdicts: TypeAlias = Sequence[Mapping[str, CellVerdict]]
 """The verdicts of two sides, the earlier one's first, by cell id."""
@@ -54,6 +54,9 @@ class RegressionQuestion:
     threshold: float = THRESHOLD
     per_host: bool = False
     """True if machines with different names have series of their own."""
+    by_name: bool = False
+    """True if results of two models of one name are compared where there are none of one series,
+    as is done wherever launches took turns."""
     accepted: tuple[AcceptedChange, ...] = ()
 
     @property
@@ -91,7 +94,7 @@ def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Met
     pairs, refusals = [], []
     for after in later:
         candidates = by_cell.get((after.cell_id, after.facts[PART]), [])
-        before = _of_series(after, candidates, per_host=question.per_host)
+        before = _counterpart(after, candidates, question)
         if before is not None:
             pairs.append((before, after))
         elif candidates:
@@ -112,22 +115,21 @@ def matches_of(question: RegressionQuestion, verdicts: SideVerdicts, metric: Met
     )
 
 
-def _of_series(
-    after: LaunchedResult, candidates: Sequence[LaunchedResult], *, per_host: bool
+def _counterpart(
+    after: LaunchedResult, candidates: Sequence[LaunchedResult], question: RegressionQuestion
 ) -> LaunchedResult | None:
-    """The newest result of the same series; where launches took turns, models may differ."""
-    newest = [*reversed(candidates)]
+    """The newest result of the same series, else that of another model which may be compared."""
+    newest, per_host = [*reversed(candidates)], question.per_host
     key = after.key(per_host=per_host)
     if same := next((one for one in newest if one.key(per_host=per_host) == key), None):
         return same
-    names = {*_series_columns(per_host=per_host)} - _OF_MODELS
+    names = {*_series_columns(per_host=per_host)}.difference(MODEL)
     beside = after.facts["interleaved_with"]
     return next(
         (
             one
             for one in newest
-            if beside is not None
-            and beside == one.facts["run_id"]
+            if (question.by_name or (beside is not None and beside == one.facts["run_id"]))
             and all(one.facts[name] == after.facts[name] for name in names)
         ),
         None,
@@ -157,8 +159,8 @@ def _difference(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> s
 def _shown(name: str, facts: Mapping[str, Any]) -> str:
     value = str(facts[name])
     if name == "hardware_id" and facts["hardware"]:
-        return f"{facts['hardware']} ({value[:_LETTERS]})"
-    return value[:_LETTERS] if name in _HASHES else value
+        return f"{facts['hardware']} ({value[:SHORT_HASH]})"
+    return value[:SHORT_HASH] if name in _HASHES else value
 
 
 def _without_value(
@@ -198,7 +200,7 @@ class Case:
         """The launches of both, with the variance that other launches of the series tell."""
         sides = self.before.logarithms, self.after.logarithms
         if self.paired:
-            return LaunchSamples(*sides, paired=True, looks=len(LOOKS))
+            return LaunchSamples(*sides, paired=True, share=share_of_look(len(sides[0])))
         judged = {side.facts["result_id"] for side in (self.before, self.after)}
         others = variance_components(
             [past.logarithms for past in level if past.result_id not in judged]

@@ -8,7 +8,14 @@ from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of, common_changes
 from analysis.compare.runs import cell_verdicts
-from analysis.regress.cases import Case, Refusal, RegressionQuestion, cases_of, matches_of
+from analysis.regress.cases import (
+    SHORT_HASH,
+    Case,
+    Refusal,
+    RegressionQuestion,
+    cases_of,
+    matches_of,
+)
 from analysis.regress.launches import LaunchedResult
 from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import Levels, LevelStep
@@ -66,6 +73,17 @@ class Judgement:
         """The facts of the later result, else of the earlier one, else those known of the cell."""
         result = self.after or self.before
         return result.facts if result else {"cell_id": self.cell_id}
+
+    @property
+    def model_change(self) -> tuple[str, str] | None:
+        """The hashes of two models of one name, shortened; None if it is one, or a side unknown."""
+        if self.before is None or self.after is None:
+            return None
+        for name in ("model_id", "weights_revision"):
+            then, now = self.before.facts.get(name), self.after.facts.get(name)
+            if then and now and then != now:
+                return then[:SHORT_HASH], now[:SHORT_HASH]
+        return None
 
     @property
     def difference(self) -> LevelShift | None:

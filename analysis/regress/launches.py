@@ -92,7 +92,7 @@ _FACTS = (
 )
 _OF_RESULTS = (
     *("process_spread", "process_spread_processes", "process_spread_degrees"),
-    *("process_spread_queue", "interleaved_with"),
+    *("process_spread_queue", "interleaved_with", "doubts"),
 )
 _HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)

@@ -23,8 +23,10 @@ from analysis.statistics.variance import (
 from runner.contract.record.verdict import Grade
 
 NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
-LOOKS = (10, 16, 28)
+LOOKS = (10, 16, 28, 48, 80, 128, 200)
 """Numbers of pairs after which an interleaved comparison may end; they share its test's level."""
+_SPENDING_POWER = 0.5
+"""With it the first look has a level that ten pairs can reach, and the last one a fifth of all."""
 LEAST_RUNS = 5
 """Runs at one level that tell what runs differ by."""
 LEAST_DEGREES = 4
@@ -60,8 +62,9 @@ class SeriesNoise:
     """In words."""
     difference: Callable[[int, int], ShiftSpread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
-    looks: int = 1
-    """Times at which the comparison could have ended; they share the level of its test."""
+    share: Callable[[int], float] = lambda _: 1.0
+    """The share of the test's level that the verdict after so many launches has; the rest is for
+    the other looks at which the comparison could have ended."""
 
 
 def noise_between(
@@ -117,7 +120,24 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
         return ShiftSpread(deviation / math.sqrt(pairs), pairs - 1)
 
     basis = f"{len(before)} pairs of launches that took turns"
-    return SeriesNoise("pairs", basis, difference, looks=len(LOOKS))
+    return SeriesNoise("pairs", basis, difference, share_of_look)
+
+
+def share_of_look(pairs: int) -> float:
+    """The share of the level of a test that a look after so many pairs may spend.
+
+    It is what the spending function adds since the look before; a comparison that ends between two
+    looks, as its time is spent, spends that of the next one. The function is a power of the share
+    of pairs: Kim & DeMets, "Design and analysis of group sequential tests based on the type I error
+    spending rate function", Biometrika 74 (1987), 149-154, after Lan & DeMets, "Discrete sequential
+    boundaries for clinical trials", Biometrika 70 (1983), 659-663. Their boundaries follow from the
+    joint distribution of all looks; here the shares bound the chance of a false alarm by its sum
+    (Bonferroni), whatever the distribution is.
+    """
+    last = LOOKS[-1]
+    reached = min((look for look in LOOKS if look >= pairs), default=last)
+    before = max((look for look in LOOKS if look < reached), default=0)
+    return float((reached / last) ** _SPENDING_POWER - (before / last) ** _SPENDING_POWER)
 
 
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:

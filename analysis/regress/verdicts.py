@@ -1,9 +1,8 @@
 """Verdicts on one comparison, with their reasons, and how many pairs that take turns it takes.
 
-A comparison may end after each of `LOOKS`. At most three looks share the level of the test by
-Bonferroni's inequality, whatever decides where it ends: the chance of a false alarm at any of them
-is at most the sum of their chances (Pocock, "Group sequential methods in the design and analysis of
-clinical trials", Biometrika 64 (1977), 191-199, has the boundaries that this bounds from above).
+A comparison may end after each of `LOOKS`, which are planned beforehand and share the level of the
+test (`share_of_look`): the chance of a false alarm at any of them is at most the sum of their
+chances, whatever decides where it ends.
 """
 
 import math
@@ -92,7 +91,7 @@ class LevelShift:
         if spread.error == 0:  # values that were written down, not measured
             return 0.0 if self.shift else 1.0
         alone = student_p_value(self.shift / spread.error, spread.degrees)
-        return min(1.0, self.noise.looks * alone)
+        return min(1.0, alone / self.noise.share(self.launches[0]))
 
     @property
     def ratio(self) -> Estimate:
@@ -114,9 +113,9 @@ class LevelShift:
         return within or abs(self.shift) > self._margin(1 - LEVEL, count, count)
 
     def _margin(self, confidence: float, before: int, after: int) -> float:
-        """The distance at a confidence of all looks together, which share it (Bonferroni)."""
+        """The distance at a confidence of all looks together, of which this one has its share."""
         spread = self.noise.difference(before, after)
-        shared = 1 - (1 - confidence) / self.noise.looks
+        shared = 1 - (1 - confidence) * self.noise.share(before)
         return student_quantile(shared, spread.degrees) * spread.error
 
 
@@ -148,7 +147,8 @@ def launches_to_decide(difference: LevelShift, threshold: float) -> int | None:
 def looks_from(fewest: int) -> tuple[int, ...]:
     """The numbers of pairs after which a comparison may end, so even that each side comes first."""
     least = max(LOOKS[0], fewest + fewest % 2)
-    return (least, *(look for look in LOOKS if look > least))
+    replaced = min((look for look in LOOKS if look >= least), default=least)  # whose share it takes
+    return (least, *(look for look in LOOKS if look > replaced))
 
 
 def is_baseline_first(pair: int) -> bool:
@@ -181,7 +181,8 @@ def verdict_on_pairs(
 ) -> RegressionVerdict:
     """The verdict on two times by their pairs alone, two at least, from their logarithms."""
     noise = noise_of_pairs(before, after)
-    samples = LaunchSamples(tuple(before), tuple(after), paired=True, looks=noise.looks)
+    share = noise.share(len(before))
+    samples = LaunchSamples(tuple(before), tuple(after), paired=True, share=share)
     (p_value,) = permutation_p_values([samples])
     difference = LevelShift(fmean(after) - fmean(before), (len(before), len(after)), noise)
     return verdict_on(difference, p_value, threshold, more_is_better=False)

@@ -6,7 +6,7 @@ from typing import Self
 
 from analysis.results.metrics import METRICS, RATES_OF_SHARES, Metric
 from analysis.results.row import seeks_peak_sql
-from analysis.results.series import SERIES
+from analysis.results.series import MODEL, SERIES
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
 from runner.contract.axes import Backend
 
@@ -160,10 +160,14 @@ def timed_runs(source: ArrowSource, selection: Selection) -> set[str]:
 
 
 def runs_sharing(
-    source: ArrowSource, selection: Selection, side: Side, *, per_host: bool
+    source: ArrowSource, selection: Selection, side: Side, *, per_host: bool, by_name: bool = False
 ) -> set[str]:
-    """The ids of the runs that share a series with a side, without those that it holds."""
-    columns = (*SERIES, "hostname") if per_host else SERIES
+    """The ids of the runs that share a series with a side, without those that it holds.
+
+    With `by_name` another model of the same name will do.
+    """
+    shared = (*SERIES, "hostname") if per_host else SERIES
+    columns = [name for name in shared if not (by_name and name in MODEL)]
     series = f"hash({', '.join(f'r.{name}' for name in columns)})"
     (wanted,) = side.source.arrow(f"""
         SELECT list(DISTINCT {series})::VARCHAR[] AS series, list(DISTINCT r.run_id) AS runs

@@ -8,7 +8,9 @@ from analysis.results.row import seeks_peak_sql
 from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 
-WEIGHTS = ("model_id", "weights", "weights_revision", "weights_seed")
+MODEL = ("model_id", "weights", "weights_revision")
+"""Columns that tell which model it was, whatever its name."""
+WEIGHTS = (*MODEL, "weights_seed")
 """Columns that tell which weights were executed."""
 MACHINE = ("hardware_id", "launcher", "timed_region", "threads", "container_cpu_limit")
 """Columns that tell on what, and between which moments, a result was measured."""

@@ -27,6 +27,8 @@ LEVEL = 0.01
 MOST_SPLITS = 5_000
 """Splits that are all tried; of more, `DRAWN` are drawn."""
 DRAWN_SPLITS = 2_000
+DRAWN_FLIPS = 5_000
+"""Flips of pairs that are drawn: the level of a look is small."""
 _TIES = 1e-6
 """Relative difference of p-values below which two splits are as extreme."""
 _LEAST_P = 1e-300
@@ -40,8 +42,9 @@ class LaunchSamples:
     after: tuple[float, ...]
     paired: bool = False
     """True if the launches took turns, so that those at the same place make a pair."""
-    looks: int = 1
-    """Times at which the comparison could have ended; they share the level of its test."""
+    share: float = 1.0
+    """The share of the test's level that this look has, if the comparison could have ended at
+    several."""
     variance: float = 0.0
     """The variance of launches that is known without these."""
     degrees: float = 0.0
@@ -56,7 +59,7 @@ class LaunchSamples:
     def least_p_value(self) -> float:
         """The p-value of a side that lies wholly on one side of the other."""
         mirrored = self.paired or len(self.before) == len(self.after)
-        return self.looks * (1 + mirrored) / self.splits
+        return (1 + mirrored) / self.splits / self.share
 
     @property
     def can_decide(self) -> bool:
@@ -76,8 +79,8 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     A p-value is the share of all splits of all comparisons that are at least as extreme as the
     launches as they were measured. That split is one of them, so no p-value is 0: Phipson & Smyth,
     "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
-    Biology 9 (2010), 39. Where a comparison could have ended several times it is multiplied by
-    their number (Bonferroni).
+    Biology 9 (2010), 39. Where a comparison could have ended several times it is divided by the
+    share of the level that its look has.
     """
     if not samples:
         return ()
@@ -100,7 +103,7 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     count = np.searchsorted(splits[order], observed * (1 + _TIES), side="right")
     shares = reached[count] / reached[-1]
     return tuple(
-        min(1.0, sample.looks * float(share)) for sample, share in zip(samples, shares, strict=True)
+        min(1.0, float(share) / sample.share) for sample, share in zip(samples, shares, strict=True)
     )
 
 
@@ -174,5 +177,5 @@ def _signs(count: int) -> Values:
     if 1 << count <= MOST_SPLITS:
         return np.array(list(product((1.0, -1.0), repeat=count)))
     random = np.random.default_rng(count)
-    drawn = random.choice((1.0, -1.0), size=(DRAWN_SPLITS - 1, count))
+    drawn = random.choice((1.0, -1.0), size=(DRAWN_FLIPS - 1, count))
     return np.vstack((np.ones(count), drawn))

@@ -92,7 +92,7 @@ class _Custom:
         elif name.endswith(MODEL_FILES):
             specs = read_models(self._folder / name)
             for model, spec in specs.items():
-                if self.models.setdefault(model, spec) != spec:
+                if self.models.setdefault(model, spec).content != spec.content:
                     self.problems.append(Problem(path, f"{model!r} stands in another file too"))
             self.groups[name] = tuple(specs)
 
@@ -100,7 +100,7 @@ class _Custom:
         spec, reason = folder_model(self._folder / Path(name).expanduser()), ""
         if spec.name.casefold() in (word.casefold() for word in (*catalogue(), *model_sets())):
             reason = "the catalogue has that name"
-        elif self.models.setdefault(spec.name, spec) != spec:
+        elif self.models.setdefault(spec.name, spec).content != spec.content:
             reason = f"so is {self._folders.get(spec.name, 'a custom model')}"
         if reason:
             raise SkipEntry(

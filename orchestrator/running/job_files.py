@@ -1,14 +1,13 @@
 """The jobs of a run as files, and what records claim of them."""
 
-import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from orchestrator.running.run_file import RUN_BYTES
 from orchestrator.store.merge.expected import fault_of_claim
@@ -18,12 +17,13 @@ from runner.contract.errors import DamagedFile
 from runner.contract.files import read_plain, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.models import ModelSpec
+from runner.contract.models.catalogue import MODEL_LABELS
 from runner.contract.record.ids import SHARED_FACTS, false_id
-from runner.contract.record.record import Record, known_columns
+from runner.contract.record.record import JOB_FAULTS, Record, known_columns, recorded_job
 
 _TEXTS = {"job", "model_spec", "model_id"}
 """Columns that are compared by what they say, since versions may say it in other words."""
-_Model = TypeVar("_Model", bound=BaseModel)
+_Value = TypeVar("_Value")
 
 
 class JobFiles:
@@ -82,11 +82,12 @@ def _contradictions(record: Record, cell: Cell, job: Job) -> Iterator[str]:
         claim = getattr(record, name)
         if name not in _TEXTS and claim != value and not _is_found_out(name, cell, value):
             yield fault_of_claim(name, claim, value)
-    if _parsed(ModelSpec, record.model_spec) not in (None, job.model):
+    labels = {name: getattr(job.model, name) for name in MODEL_LABELS}
+    if _read(ModelSpec.of_content, record.model_spec, labels) not in (None, job.model):
         yield "is not the record that was asked for: its model_spec is that of another model"
     on_device = job.on_hardware(record.hardware_id)
     known = (None, job.of_cell(cell), on_device.of_cell(cell))
-    if _parsed(Job, record.job, {"model": job.model}) not in known:
+    if _read(recorded_job, record.job, record.model_spec) not in known:
         yield "is not the record that was asked for: its job, which a replay repeats, is another"
 
 
@@ -97,11 +98,9 @@ def _is_found_out(name: str, cell: Cell, value: object) -> bool:
     return name in ("weights_revision", "threads") and value is None
 
 
-def _parsed(
-    model: type[_Model], text: str | None, more: Mapping[str, Any] | None = None
-) -> _Model | None:
-    """The value of a JSON object; None if this version does not know such values."""
+def _read(read: Callable[[str, Any], _Value], text: str | None, beside: Any) -> _Value | None:
+    """The value that columns hold; None if this version does not know such values."""
     try:
-        return model.model_validate({**json.loads(text or ""), **(more or {})})
-    except (ValueError, TypeError, RecursionError):
+        return read(text or "", beside)
+    except JOB_FAULTS:
         return None

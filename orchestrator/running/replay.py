@@ -5,7 +5,6 @@ what is built, for how long and within which limits; so it is shown, and what go
 would choose by itself is taken only if the user says so.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
+from runner.contract.record.record import JOB_FAULTS, recorded_job
 
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
@@ -144,9 +144,8 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
 
 def _job_of(measured: Measurement) -> Job:
     try:
-        data, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
-        job = Job.model_validate({**data, "model": model})
-    except (ValueError, TypeError, RecursionError) as error:
+        job = recorded_job(measured.job or "", measured.model_spec)
+    except JOB_FAULTS as error:
         if isinstance(error, ValidationError):
             summary = first_fault(error)
         else:

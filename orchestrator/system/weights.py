@@ -1,17 +1,18 @@
 """Folders and revisions of pretrained weights, which may be a stranger's."""
 
 import hashlib
+import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from io import BufferedReader
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from orchestrator.system.known_hashes import hash_once
 from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.files import open_plain
 from runner.contract.models import ModelSpec
@@ -21,6 +22,7 @@ from runner.contract.reasons import reason
 _SIZE_BYTES = 8
 _MAX_HEADER_BYTES = 16 << 20  # some 150,000 tensors
 _MAX_WEIGHTS_BYTES = 256 << 30  # more than a hub takes for one file
+_PART_BYTES = 1 << 20
 _LEAST_BITS = 4  # bits of the smallest floating-point number
 _FLOATS = ("F", "BF")
 
@@ -104,12 +106,17 @@ def weights_folder(model: ModelSpec) -> Path | None:
 
 
 def revision_of(folder: Path) -> str:
-    """`sha256:…` of the weights: of their file, or of the hashes of several.
+    """`sha256:…` of all tensors: of their names, types, shapes and bytes, whichever file has them.
 
-    They are read once in a process unless a file changes.
+    They are read once unless a file changes, see `known_hashes`.
     """
-    stats = ((path.name, path.stat()) for path in weight_files(folder))
-    return _revision(folder, tuple((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
+    files = weight_files(folder)
+    if not files:
+        raise FileNotFoundError(2, "there are no weights in it")
+    for path in files:  # also where the hash is known
+        with open_model_file(folder, path.name, _MAX_WEIGHTS_BYTES):
+            pass
+    return hash_once(files, lambda: _hash_of_tensors(folder, [path.name for path in files]))
 
 
 def count_parameters(folder: Path) -> int:
@@ -117,36 +124,55 @@ def count_parameters(folder: Path) -> int:
     return sum(_floats(folder, path.name) for path in weight_files(folder))
 
 
-@cache
-def _revision(folder: Path, signature: tuple[tuple[str, int, int], ...]) -> str:
-    if not signature:
-        raise FileNotFoundError(2, "there are no weights in it")
-    hashes: dict[str, str] = {}
-    for name, _, _ in signature:
+def _hash_of_tensors(folder: Path, names: Iterable[str]) -> str:
+    lines = []
+    for name in names:
         with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
-            hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    if len(hashes) == 1:
-        return f"sha256:{next(iter(hashes.values()))}"
-    lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())
-    return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
+            tensors = _tensors(file)
+            for title, tensor in sorted(tensors.items(), key=lambda item: item[1].data_offsets):
+                length = tensor.data_offsets[1] - tensor.data_offsets[0]
+                facts = (title, tensor.dtype, tensor.shape, _hash_of_bytes(file, length))
+                lines.append(json.dumps(facts))
+    return f"sha256:{hashlib.sha256(chr(10).join(sorted(lines)).encode()).hexdigest()}"
+
+
+def _hash_of_bytes(file: BufferedReader, length: int) -> str:
+    digest = hashlib.sha256()
+    while length and (part := file.read(min(length, _PART_BYTES))):
+        digest.update(part)
+        length -= len(part)
+    return digest.hexdigest()
+
+
+def _tensors(file: BufferedReader) -> Mapping[str, _Tensor]:
+    """The tensors of a file by name, which then stands at their bytes; these fill the rest of it.
+
+    The format allows neither gaps between tensors nor bytes of two.
+    """
+    length = os.fstat(file.fileno()).st_size
+    header = int.from_bytes(file.read(_SIZE_BYTES), "little")
+    text = file.read(header) if header <= _MAX_HEADER_BYTES else b""
+    try:
+        entries = _HEADER.validate_json(text)
+    except ValidationError as error:
+        raise DamagedFile(f"is not a {WEIGHTS_SUFFIX} file") from error
+    tensors = {title: entry for title, entry in entries.items() if isinstance(entry, _Tensor)}
+    data, end = length - _SIZE_BYTES - header, 0
+    for start, stop in sorted(tensor.data_offsets for tensor in tensors.values()):
+        if not end == start <= stop:
+            raise DamagedFile(f"is not a {WEIGHTS_SUFFIX} file: tensors overlap or leave gaps")
+        end = stop
+    if end != data:
+        raise DamagedFile(f"is not whole: {data:,} bytes of {end:,} lie behind its header")
+    return tensors
 
 
 def _floats(folder: Path, name: str) -> int:
-    """Floating-point numbers in one file; its header must fit its length."""
+    """Floating-point numbers in one file, which must have room for them."""
     with open_model_file(folder, name, _MAX_WEIGHTS_BYTES) as file:
-        length = os.fstat(file.fileno()).st_size
-        header = int.from_bytes(file.read(_SIZE_BYTES), "little")
-        text = file.read(header) if header <= _MAX_HEADER_BYTES else b""
-    try:
-        entries = _HEADER.validate_json(text).values()
-    except ValidationError as error:
-        raise DamagedFile(f"{name} is not a {WEIGHTS_SUFFIX} file") from error
-    tensors = [entry for entry in entries if isinstance(entry, _Tensor)]
-    data = length - _SIZE_BYTES - header
-    end = max((tensor.data_offsets[1] for tensor in tensors), default=0)
-    if end != data:
-        raise DamagedFile(f"{name} is not whole: {data:,} bytes of {end:,} lie behind its header")
+        tensors = _tensors(file).values()
     numbers = sum(math.prod(tensor.shape) for tensor in tensors if tensor.dtype.startswith(_FLOATS))
+    data = max((tensor.data_offsets[1] for tensor in tensors), default=0)
     if numbers * _LEAST_BITS > data * 8:
         raise DamagedFile(f"{name} claims more numbers than its {data:,} bytes can hold")
     return numbers

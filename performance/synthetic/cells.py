@@ -10,6 +10,7 @@ from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import ModelSpec, find
 from runner.contract.record.ids import digest
+from runner.contract.record.record import CONTENT_FIELDS
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NEW_TOKENS = 4
@@ -78,7 +79,7 @@ def _in_modes(
 
 def _described(cell: Cell, path: Path) -> Row:
     spec = find(cell.model)
-    text = spec.model_dump_json()
+    text = spec.content
     return {
         **cell.model_dump(),
         "batch_size": 16 if cell.scenario == "offline" else cell.batch_size,
@@ -117,7 +118,7 @@ def _job(cell: Cell, spec: ModelSpec) -> str:
         limits=Limits(),
         seed=0,
         provenance=provenance,
-    ).model_dump_json(exclude={"model"})
+    ).model_dump_json(exclude={"model": CONTENT_FIELDS})
 
 
 def _share(cell: Cell) -> float:

@@ -1,7 +1,8 @@
 """The names of graphs and references: what was made, and by which libraries and code of ours.
 
-A name changes with anything that decides what lies under it. So whatever is found under the right
-name may be used without a further question.
+A name changes with anything that decides what lies under it, and with nothing else: not with the
+model's name or folder. So whatever is found under the right name may be used without a further
+question.
 """
 
 import hashlib
@@ -150,9 +151,9 @@ def _is_within(module: str, packages: tuple[str, ...]) -> bool:
 
 
 def _key(model: ModelSpec, kinds: tuple[str, ...], seed: int, made_by: Versions) -> str:
-    identity = f"{(*kinds, seed, sorted(made_by.items()))}\n{model.model_dump_json()}"
+    identity = f"{(*kinds, seed, sorted(made_by.items()))}\n{model.content}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return "-".join((model.name, *kinds, _format(made_by), digest))
+    return "-".join((model.family, *kinds, _format(made_by), digest))
 
 
 def _format(made_by: Versions) -> str:

@@ -17,7 +17,7 @@ from tests.support.readings import refusals
 MANY = 18
 """As many times the examples of the fast suite does the slow one try."""
 PARSERS = re.compile(
-    r"\b(model_validate_json|validate_json|json\.loads?|parse_json|parse_yaml|yaml\.parse|"
+    r"\b(model_validate_json|validate_json|from_json|json\.loads?|parse_json|parse_yaml|yaml\.parse|"
     r"read_source|ZipFile|check_rows|read_schema|read_table|read_metadata|csv\.reader)\("
 )
 OTHERS = {
@@ -25,7 +25,6 @@ OTHERS = {
     "orchestrator.commands.program.completion": "comes with the package",
     "orchestrator.exchange.bundles.foreign": "its child is tried in tests/orchestrator/exchange",
     "orchestrator.commands.measure.interleave": "columns of records, which are tried here",
-    "orchestrator.running.replay": "tried in tests/orchestrator/commands/measure",
     "orchestrator.commands.predict.training": "what it has just written",
     "orchestrator.commands.results.side_files": "tried in tests/orchestrator/commands/results",
     "orchestrator.commands.setup.doctor_command": "what its own trial prints",
@@ -38,9 +37,11 @@ OTHERS = {
     "orchestrator.images.image": "tried in tests/orchestrator/images",
     "orchestrator.matrix.unknown_models": "comes with the package",
     "orchestrator.store.database.connect": "DuckDB's own messages",
+    "orchestrator.system.known_hashes": "tried in tests/orchestrator/system",
     "orchestrator.store.schema.tables": "comes with the package",
     "runner.contract.models.catalogue": "comes with the package",
     "runner.contract.models.work": "comes with the package",
+    "runner.contract.record.record": "tried in tests/orchestrator/commands/measure",
     "runner.contract.reasons": "takes any text: what is no reason of ours is what was said",
 }
 """Modules that parse what is not of others, or is tried elsewhere."""

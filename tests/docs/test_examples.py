@@ -60,7 +60,7 @@ def test_a_fork_reaches_no_runner_unless_the_caller_says_so() -> None:
     [(0, "judged", 0), (3, "judged", 0), (3, None, 0), (7, "judged", 7), (8, "judged", 0)],
 )
 def test_a_pull_request_is_measured_beside_its_base(
-    tmp_path: Path, code: int, verdict: str | None, ended: int
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], code: int, verdict: str | None, ended: int
 ) -> None:
     workspace = Workspace(tmp_path)
     (tmp_path / "comment.md").write_text("of an earlier job on this runner")
@@ -68,6 +68,7 @@ def test_a_pull_request_is_measured_beside_its_base(
     reason = "echo error: base/matrix.yaml has the same models >&2"
     workspace.prepare(f"{NOTE_CALLS}; {write}{reason}; exit {code}")
     assert exit_status(workspace, IN_TURNS) == ended
+    assert ("::warning::" in capfd.readouterr().out) == (code in (3, 8))
     comment = (tmp_path / "comment.md").read_text()
     assert (tmp_path / "summary").read_text() == comment
     if verdict is None:
@@ -82,6 +83,8 @@ def test_a_pull_request_is_measured_beside_its_base(
         asked["interleave"],
         str(asked["output"]),
     ) == ("head/matrix.yaml", "base/matrix.yaml", True, "comment.md")
+    job = yaml.safe_load((ROOT / FOLDER / "pull-request.yml").read_text("utf-8"))["jobs"]["measure"]
+    assert 0 < asked["budget_s"] < 60 * job["timeout-minutes"]
 
 
 @pytest.mark.slow

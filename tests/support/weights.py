@@ -29,13 +29,23 @@ def write_safetensors(
     path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...]]] = TENSORS, fill: int = 0
 ) -> None:
     """Write a file of that format in which every byte of every tensor is the same."""
+    filled = {
+        name: (dtype, shape, bytes([fill]) * math.prod(shape) * _BYTES[dtype])
+        for name, (dtype, shape) in tensors.items()
+    }
+    save_tensors(path, filled)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...], bytes]]) -> None:
+    """Write a file of that format: type, shape and bytes by name, in this order."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
-    for name, (dtype, shape) in tensors.items():
-        begin, end = end, end + math.prod(shape) * _BYTES[dtype]
+    for name, (dtype, shape, content) in tensors.items():
+        begin, end = end, end + len(content)
         header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes([fill]) * end)
+    content = b"".join(values for _, _, values in tensors.values())
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content)
 
 
 def a_weights_folder(folder: Path, config: Mapping[str, Any] = BERT, fill: int = 0) -> Path:

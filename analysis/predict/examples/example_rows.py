@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
-
 from analysis.predict.examples.machines import MachinePeaks, machine_peaks
 from analysis.predict.examples.placements import (
     PREDICTED_MODES,
@@ -141,11 +139,14 @@ def _results(source: ArrowSource, *, imported: bool) -> Iterator[dict[str, Any]]
 
 def _models(source: ArrowSource) -> dict[str, ModelSpec]:
     """The models of our own results by their ids; those of other versions may say too little."""
-    rows = source.arrow("SELECT model_id, model_spec FROM models WHERE model_spec IS NOT NULL")
+    rows = source.arrow(
+        "SELECT model_id, model, model_spec FROM models WHERE model_spec IS NOT NULL"
+    )
     models: dict[str, ModelSpec] = {}
     for row in rows.to_pylist():
-        with suppress(ValidationError):
-            models[row["model_id"]] = ModelSpec.model_validate_json(row["model_spec"])
+        with suppress(ValueError):
+            labels = {"name": row["model"]}
+            models[row["model_id"]] = ModelSpec.of_content(row["model_spec"], labels)
     return models
 
 

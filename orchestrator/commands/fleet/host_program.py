@@ -47,6 +47,7 @@ from orchestrator.screen.words.reasons import reason_text
 from orchestrator.system.engine import connect_engine
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
+from orchestrator.system.known_hashes import cache_folder
 from orchestrator.system.problems import first_fault
 from orchestrator.system.trees import remove_tree
 from runner.contract.axes import Backend
@@ -259,8 +260,7 @@ def _as_own(run: RunFile, folder: Path) -> RunFile:
 
 def orders_folder() -> Path:
     """The folder of all orders of this user, made if need be."""
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(cache) / "accelmatrix" / "fleet"
+    folder = cache_folder() / "fleet"
     with translate_os_errors(folder, "the orders of a fleet cannot be kept here"):
         folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -57,7 +57,7 @@ def run_against(
     require_side(selected, baseline)
     result = run_matrix(request, observer)
     question = RegressionRequest(
-        *(selected, baseline, result.report.run_id), threshold=threshold or THRESHOLD
+        *(selected, baseline, result.report.run_id), threshold=threshold or THRESHOLD, by_name=True
     )
     return _judged(result, question, observer)
 

@@ -79,7 +79,7 @@ def version_of(baseline: RecordedBaseline, plan: Plan, weights_seed: int) -> Bas
                 f"{baseline.label} measured {record.backend} in two images: {' and '.join(two)}",
                 hint="name a run that has one of them, or choose cells with --select",
             )
-    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
+    models = {name: model_id(spec.content) for name, spec in plan.models.items()}
     wanted = {entry.cell.id: models[entry.cell.model] for entry in plan.with_decision("run")}
     graphs = {
         record.cell_id: graph
@@ -163,7 +163,9 @@ def matrix_version(path: Path, request: PlanRequest, plan: Plan) -> BaselineVers
             hint="both matrices name the same models, backends and sizes",
         )
     changed = {
-        name for name in {cell.model for cell in cells} if plan.models[name] != other.models[name]
+        name
+        for name in {cell.model for cell in cells}
+        if plan.models[name].content != other.models[name].content
     }
     if not changed:
         raise NothingToDo(

@@ -59,7 +59,7 @@ def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None)
     """
     if host is None or not database.exists():
         return None
-    models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
+    models = {name: model_id(spec.content) for name, spec in plan.models.items()}
     wanted = {
         entry.cell.id: (models[entry.cell.model], plan.measure[entry.cell.backend].profile)
         for entry in plan.with_decision("run")

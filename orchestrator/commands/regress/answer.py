@@ -41,6 +41,8 @@ class RegressionRequest:
     """None for the usual one of each scenario."""
     threshold: float = THRESHOLD
     per_host: bool = False
+    by_name: bool = False
+    """True if a model that has changed is compared with what it was: `run --compare-to`."""
     require_grade: Grade | None = None
 
 
@@ -93,7 +95,10 @@ class RegressionAnswer:
 
 def judge_regressions(request: RegressionRequest) -> RegressionAnswer:
     words = (request.baseline, request.run)
-    with open_sides(request.selected, *words, per_host=request.per_host) as sides:
+    opened = open_sides(
+        request.selected, *words, per_host=request.per_host, by_name=request.by_name
+    )
+    with opened as sides:
         return judge_sides(sides, request)
 
 
@@ -106,6 +111,7 @@ def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
         or usual_metrics(source, sides.run.selection),
         threshold=request.threshold,
         per_host=request.per_host,
+        by_name=request.by_name or sides.base.source is not source,
         accepted=sides.accepted,
     )
     judgements = judge(question)
@@ -145,7 +151,7 @@ def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     request, counts = answer.request, answer.judgements.counts
     where = database_option(request.selected.database)
     run = _judged_run(answer)
-    if counts["regression"]:
+    if any(one.verdict == "regression" and one.model_change is None for one in answer.judged):
         yield ["regress", *_question(request), "--bisect", *where]
     if counts["regression"] or counts["inconclusive"]:
         yield from _measuring(answer)

@@ -20,8 +20,10 @@ from orchestrator.commands.regress.sentences import (
     circumstance_lines,
     full_name,
     metric_answers,
+    model_lines,
     not_comparable_lines,
     one_sided_lines,
+    pair_lines,
     step_lines,
     step_words,
     trust_lines,
@@ -173,7 +175,7 @@ def regression_markdown(answer: RegressionAnswer) -> bytes:
 
 def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
     known = list(verdicts_by_metric(answer))
-    sentences = markdown_prose(" ".join(metric_answers(answer, known)))
+    sentences = markdown_prose(" ".join([*metric_answers(answer, known), *model_lines(answer)]))
     yield f"**{_VERDICTS[answer.exit_code]}**: {sentences}"
     for verdicts in known:
         yield markdown_prose(section_heading(answer, verdicts))
@@ -184,6 +186,7 @@ def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
             heading = f"{len(same):,} without a change in {verdicts.metric.label}"
             yield _details(heading, _table(answer, verdicts, same))
     lists: Mapping[str, Iterator[str]] = {
+        "Pairs without a verdict": pair_lines(answer),
         "What differs beside": circumstance_lines(answer),
         "Steps in the history": step_lines(answer, every=True),
         "Not comparable": not_comparable_lines(known),

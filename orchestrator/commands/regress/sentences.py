@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.compare.values import PART
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
-from analysis.regress.noise import NoiseSource
+from analysis.regress.noise import LOOKS, NoiseSource
 from analysis.regress.steps import LevelStep
 from analysis.regress.verdicts import RegressionVerdict, VerdictReason
 from analysis.results.differing import (
@@ -19,7 +19,9 @@ from analysis.results.metrics import Metric
 from analysis.statistics.numbers import change_words, extent_words, percent_text
 from orchestrator.commands.regress.answer import RegressionAnswer, status_command
 from orchestrator.commands.results.run_report import below_grade_words
+from orchestrator.screen.words.doubts import finding_text
 from orchestrator.system.text import plural
+from runner.contract.record.verdict import Doubt
 
 CELL = "cell_id"
 """The fact that names a cell where nothing shorter does."""
@@ -92,6 +94,8 @@ def verdict_lines(
 ) -> Iterator[str]:
     """All sentences below the table: the answer first, then what may explain it, then the trust."""
     yield from metric_answers(answer, known)
+    yield from model_lines(answer)
+    yield from pair_lines(answer)
     yield from circumstance_lines(answer)
     yield from step_lines(answer, every=wide)
     yield from not_comparable_lines(known)
@@ -113,6 +117,35 @@ def metric_answers(answer: RegressionAnswer, known: Sequence[MetricVerdicts]) ->
         begin = f"In {verdicts.metric.label}, " if len(known) > 1 else ""
         sentence = _answer(verdicts, answer.judgements.threshold)
         yield f"{begin}{sentence[0].lower() if begin else sentence[0]}{sentence[1:]}"
+
+
+def model_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """The sentence that says which models are others than those of the baseline, if any are."""
+    changes = {
+        str(one.facts["model"]): change
+        for one in answer.judged
+        if (change := one.model_change) is not None
+    }
+    if changes:
+        words = _named(f"{name} ({then}, now {now})" for name, (then, now) in changes.items())
+        yield f"The {plural(len(changes), 'model')} changed: {words}."
+
+
+def pair_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Sentences about cells that pairs left open: all that are planned, or too little time."""
+    ends: list[tuple[str, Judgement]] = []
+    for one in answer.judged:
+        if one.verdict != "inconclusive" or one.noise_source != "pairs" or one.after is None:
+            continue
+        if len(one.after.launches) >= LOOKS[-1]:
+            ends.append((f"{LOOKS[-1]} pairs, the most that are measured, tell too little", one))
+        ends += [
+            (finding_text(Doubt(**doubt | {"facts": dict(doubt["facts"])})), one)
+            for doubt in one.after.facts.get("doubts") or ()
+            if doubt["code"] == "few_rounds"
+        ]
+    for end, names in _names_by_reason(ends).items():
+        yield f"Left open: {_named(names)}: {end}."
 
 
 def _answer(verdicts: MetricVerdicts, threshold: float) -> str:

@@ -88,6 +88,7 @@ def _side(prefix: str, side: LaunchedResult | None) -> dict[str, Any]:
         f"{prefix}grade": facts.get("grade"),
         f"{prefix}marks": list(side.marks) if side else [],
         f"{prefix}run_id": facts.get("run_id"),
+        f"{prefix}model_id": facts.get("model_id"),
         f"{prefix}measured_at": facts.get("measured_at"),
         f"{prefix}git_commit": facts.get("git_commit"),
         f"{prefix}image_digest": facts.get("image_digest"),

@@ -90,11 +90,13 @@ def _verdict_sentences(answer: "RegressionAnswer") -> Iterator[str]:
         accepted_lines,
         circumstance_lines,
         metric_answers,
+        model_lines,
         trust_lines,
         verdicts_by_metric,
     )
 
     yield from metric_answers(answer, list(verdicts_by_metric(answer)))
+    yield from model_lines(answer)
     yield from circumstance_lines(answer)
     yield from accepted_lines(answer)
     yield from trust_lines(answer)

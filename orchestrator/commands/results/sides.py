@@ -62,13 +62,19 @@ class Sides:
 
 @contextmanager
 def open_sides(
-    selected: SelectionRequest, baseline: str, run: str, *, per_host: bool = False
+    selected: SelectionRequest,
+    baseline: str,
+    run: str,
+    *,
+    per_host: bool = False,
+    by_name: bool = False,
 ) -> Iterator[Sides]:
     """Open both sides; filters hold for both.
 
     `last~1` is what it is everywhere, counted among the runs that can answer: those with results,
     as the baseline those that share a series with the other side. A run is never its own baseline:
-    where `last` would be that, it is the run before.
+    where `last` would be that, it is the run before. With `by_name` the model of
+    a series may be another one of the same name.
     """
     with ExitStack() as closing:
         opening = _Opening(replace(selected, run=None, every=False), closing)
@@ -77,7 +83,9 @@ def open_sides(
         if steps_back(baseline) is None:
             earlier = opening.meaning_of(baseline)
         else:
-            earlier = opening.last_before(baseline, run, judged, later, per_host=per_host)
+            earlier = opening.last_before(
+                *(baseline, run, judged, later), per_host=per_host, by_name=by_name
+            )
         if earlier == judged:
             raise UsageError(
                 f"both sides are {later.label}",
@@ -161,10 +169,10 @@ class _Opening:
         raise self._unknown(word)
 
     def last_before(
-        self, word: str, run: str, judged: Named, later: Side, *, per_host: bool
+        self, word: str, run: str, judged: Named, later: Side, *, per_host: bool, by_name: bool
     ) -> NamedRun:
         """The baseline that `last~N` means beside a run, which counts too and is never it."""
-        able = runs_sharing(self.own, self.selection, later, per_host=per_host)
+        able = runs_sharing(*(self.own, self.selection, later), per_host=per_host, by_name=by_name)
         own, back = getattr(judged, "run_id", None), steps_back(word) or 0
         ids = [name for name in newest_first(self.own.runs()) if name in {own, *able}]
         words = f" share a series with {later.label}"

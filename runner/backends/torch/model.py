@@ -117,7 +117,7 @@ def _bundled_config(spec: ModelSpec) -> Any:
     """
     options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
-    if "transformers_version" in options or spec.weights != "random":
+    if spec.saved_by_transformers or spec.weights != "random":
         return config
     usual = type(config)()
     known = {"decoder_start_token_id"}  # every encoder-decoder takes it, few config classes say so

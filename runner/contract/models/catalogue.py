@@ -9,9 +9,10 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, model_validator
+from pydantic_core import from_json
 
 from runner.contract.cell import ModelName
 from runner.contract.errors import UnknownModel, suggest
@@ -95,8 +96,18 @@ class AxisRange(BaseModel):
     multiple_of: SizeNumber = 1  # the number of which every value must be a multiple
 
 
+MODEL_LABELS = frozenset({"name", "path", "saved_by_transformers"})
+"""Fields of a model that say nothing of what it computes."""
+_NOTED = ("_name_or_path", "transformers_version")
+"""Keys that transformers adds to a configuration, and to those within it, when it saves one."""
+
+
 class ModelSpec(BaseModel):
-    """A model of the catalogue, or a custom one."""
+    """A model of the catalogue, or a custom one.
+
+    Its identity is its `content`: a folder that was copied, renamed, split into other files or
+    saved again by another version of transformers holds the same model.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -136,8 +147,36 @@ class ModelSpec(BaseModel):
     """True if parameters are drawn with a seed, or read from a folder or a hub."""
     path: str | None = None
     revision: str | None = None
-    """The weights' revision: `sha256:…` of a folder's files, or a hub's commit or branch."""
+    """The weights' revision: `sha256:…` of a folder's tensors, or a hub's commit or branch."""
     licence: str | None = None
+    saved_by_transformers: bool = False
+    """True if transformers wrote the configuration, which may then hold keys of older versions."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_notes(cls, data: Any) -> Any:
+        """Take out of the configuration what transformers noted there when it saved it."""
+        if not isinstance(data, dict) or not isinstance(config := data.get("config"), dict):
+            return data
+        saved = {"saved_by_transformers": True} if _NOTED[1] in config else {}
+        return {**data, **saved, "config": _plain(config)}
+
+    @property
+    def content(self) -> str:
+        """All that decides what it computes, as JSON in one order of keys."""
+        facts = self.model_dump(mode="json", exclude=set(MODEL_LABELS))
+        return json.dumps(facts, sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def of_content(cls, content: str, labels: Mapping[str, Any]) -> Self:
+        """The model of this content; of the labels nothing else is taken.
+
+        Raises:
+            ValueError: they are no model's.
+        """
+        own = {name: value for name, value in labels.items() if name in MODEL_LABELS}
+        facts = from_json(content)
+        return cls.model_validate(facts | own if isinstance(facts, dict) else facts)
 
     @property
     def takes_sequence(self) -> bool:
@@ -156,6 +195,12 @@ class ModelSpec(BaseModel):
     def trains(self) -> bool:
         """True if there is something that training could compare the outputs with."""
         return self.labels is not None or self.contrastive
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if key not in _NOTED}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 class _Catalogue(Mapping[str, ModelSpec]):

@@ -71,19 +71,20 @@ class Identity(Frozen):
     """The run whose launches took turns with those of this one, pair by pair on one host: the
     baseline of `run --interleave`; null else."""
     model_id: str | None = None
-    """Hash of `model_spec`: the same name with another configuration has another one."""
+    """Hash of `model_spec`: the same name with another configuration or other weights has another
+    one, and the same model under another name or in another folder has the same."""
     model_spec: str | None = None
-    """All that is needed to build the model, as JSON."""
+    """All that decides what the model computes, as JSON."""
     job: str | None = None
-    """The job with this cell alone and without its model, as JSON: with `model_spec` it is what
-    `orchestrator replay` runs again."""
+    """The job with this cell alone, as JSON, and of its model what `model_spec` lacks: name, path
+    and who saved it. Together they are what `orchestrator replay` runs again."""
 
 
 class RuntimeFacts(Frozen):
     """Facts that only the runtime's session knows."""
 
     weights_revision: str | None = None
-    """Which pretrained weights: `sha256:…` of a folder's files, or a hub's commit; else null."""
+    """Which pretrained weights: `sha256:…` of a folder's tensors, or a hub's commit; else null."""
     graph: str | None = None
     """Prepared graph and its shape; null for runtimes that build the model themselves."""
     graph_sha256: str | None = None

@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
+from pydantic_core import from_json
+
 from runner.contract.cell import Cell
 from runner.contract.job import Job
+from runner.contract.models.catalogue import MODEL_LABELS, ModelSpec
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import Efficiency, Resources, Timing
@@ -18,6 +21,7 @@ Row = dict[str, Any]  # one record by the names of its columns
 Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
+CONTENT_FIELDS = set(ModelSpec.model_fields) - MODEL_LABELS
 SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
 
 
@@ -51,7 +55,7 @@ class Record(
 
 def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
     """The columns of a cell's record that follow from its job, whatever is measured."""
-    spec = job.model.model_dump_json()
+    spec = job.model.content
     return {
         **cell.model_dump(),
         **job.provenance.model_dump(),
@@ -70,5 +74,20 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
         "interleaved_with": job.interleaved_with,
         "model_id": model_id(spec),
         "model_spec": spec,
-        "job": job.of_cell(cell).model_dump_json(exclude={"model"}),
+        "job": job.of_cell(cell).model_dump_json(exclude={"model": CONTENT_FIELDS}),
     }
+
+
+JOB_FAULTS = (ValueError, TypeError, AttributeError)
+"""Errors of reading a job that a record of another version, or a stranger's, holds."""
+
+
+def recorded_job(job: str, model_spec: str | None) -> Job:
+    """The job that the columns of a record hold.
+
+    Raises:
+        JOB_FAULTS: they hold none that this version knows.
+    """
+    data = from_json(job)
+    model = ModelSpec.of_content(model_spec or "", data.get("model", {}))
+    return Job.model_validate({**data, "model": model})

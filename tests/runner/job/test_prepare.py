@@ -43,7 +43,7 @@ def reason(job: Job, out: Path) -> str:
 @pytest.mark.parametrize(
     ("made_by", "seed", "named", "here"),
     [
-        ({"torch": "1.0.0"}, 0, "torch1.0.0", f"produces tiny-forward-fp32-onnx{HERE['onnx']}"),
+        ({"torch": "1.0.0"}, 0, "torch1.0.0", "produces text_generation-forward-fp32-"),
         ({"runner": "00000000"}, 0, "-runner00000000-", f"-runner{HERE['runner']}-"),
         ({}, 1, "", "this environment produces"),
     ],

@@ -1,11 +1,13 @@
 """The version of a baseline follows from its records, or is refused with the reason."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.regress.noise import LOOKS
 from orchestrator.commands.measure.interleave import (
     find_baseline,
     left_out,
@@ -24,6 +26,7 @@ from runner.contract.job import Provenance
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
+from tests.support.weights import BERT, TENSORS, write_safetensors
 
 DIGESTS = [f"sha256:{digit * 64}" for digit in "012"]
 GRAPH = "scripted-forward-fp32-torch1-runner0"
@@ -173,3 +176,30 @@ def test_a_matrix_that_is_wrong_is_named(tmp_path: Path) -> None:
     head = checkout(tmp_path / "head", layers=4)
     with pytest.raises(UsageError, match=r"base\.yaml"):
         report_pairs(request(head, tmp_path / "results"), str(tmp_path / "base.yaml"))
+
+
+def weighty(folder: Path, *shards: tuple[str, ...], fill: int = 0) -> Path:
+    """A checkout whose model is a folder with weights, in these files."""
+    config = BERT | {"architectures": ["BertForMaskedLM"], "_name_or_path": str(folder)}
+    (folder / "encoder").mkdir(parents=True)
+    (folder / "encoder/config.json").write_text(json.dumps(config))
+    for number, names in enumerate(shards):
+        path = folder / f"encoder/model-{number}.safetensors"
+        write_safetensors(path, {name: TENSORS[name] for name in names}, fill)
+    axes = {"model": "./encoder", "backend": "cpu", "sequence_length": 8}
+    (folder / "matrix.yaml").write_text(json.dumps({"version": 1, "axes": axes}))
+    return folder / "matrix.yaml"
+
+
+def test_equal_weights_in_two_checkouts_leave_nothing_to_measure(tmp_path: Path) -> None:
+    first, *rest = TENSORS
+    base = weighty(tmp_path / "base", tuple(TENSORS))
+    head = weighty(tmp_path / "head", tuple(rest), (first,))
+    with pytest.raises(NothingToDo, match="has the same models") as refusal:
+        report_pairs(request(head, tmp_path / "results"), str(base))
+    assert refusal.value.exit_code == 3
+    other = weighty(tmp_path / "other", tuple(TENSORS), fill=1)
+    plan = report_pairs(request(head, tmp_path / "results"), str(other)).plan
+    assert plan.notes[-1] == (
+        f"{LOOKS[0]} to {LOOKS[-1]} pairs of launches a cell, with {other}: its encoder"
+    )

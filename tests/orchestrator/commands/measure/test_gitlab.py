@@ -79,7 +79,7 @@ def test_the_pipeline_measures_on_tagged_runners_and_judges() -> None:
         ("404", "7", 0, False),
         ("500", "0", 1, False),
         ("200", "0", 0, True),
-        ("200", "3", 0, True),
+        ("200", "3", 8, True),
         ("200", "7", 7, True),
         ("200", "8", 8, True),
     ],

@@ -202,7 +202,7 @@ SPEC = find("bert-tiny")
 
 
 def measured(batch_size: int, ago: timedelta) -> Record:
-    spec = SPEC.model_dump_json()
+    spec = SPEC.content
     facts = {"model_spec": spec, "model_id": model_id(spec), "launcher": "process"}
     return a_record(
         batch_size=batch_size, run_id="run-1", recorded_at=datetime.now(UTC) - ago, **facts

@@ -78,7 +78,7 @@ def test_what_a_job_counted_is_kept_for_good(tmp_path: Path) -> None:
     assert known_counts(tuned, tmp_path) == counts
     assert trial.observer.notes == ["counting the work of scripted"]
     (kept,) = (tmp_path / "counts").iterdir()
-    assert kept.name.startswith("scripted-counts-runner")
+    assert kept.name.startswith("embedding-counts-runner")
     assert {path.name for path in tmp_path.iterdir()} == {"counts", PREPARATIONS_FOLDER}
 
 

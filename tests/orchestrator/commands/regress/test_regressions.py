@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from analysis.regress.judgements import Judgement
+from analysis.regress.noise import LOOKS
 from analysis.regress.verdicts import VerdictReason
 from orchestrator.commands.regress.answer import regression_commands
 from orchestrator.commands.regress.output import (
@@ -14,10 +17,11 @@ from orchestrator.commands.regress.output import (
     regression_junit,
     regression_markdown,
 )
+from orchestrator.commands.regress.sentences import pair_lines
 from orchestrator.commands.regress.table import regression_document
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
-from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
+from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer, an_observation
 
 SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
 OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
@@ -28,6 +32,13 @@ OPEN = a_judgement(
 )
 TWELVE = VerdictReason("launches_would_decide", 12)
 APART = VerdictReason("runs_apart", 1.5)
+SPENT = {
+    "code": "few_rounds",
+    "grade": "B",
+    "value": 34.0,
+    "remedy": "raise_budget",
+    "facts": [("requested", "48"), ("before", "budget_spent"), ("before.budget_s", "6000.0")],
+}
 HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
 
 
@@ -170,3 +181,20 @@ def test_json_has_numbers_that_json_can_hold() -> None:
     assert first["ratio_low"] < first["ratio"] < first["ratio_high"]
     assert first["steps"][0]["run_id"] == "run-1"
     assert last["changes"] is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "doubts", "words"),
+    [
+        (34, [SPENT], "34 of 48 rounds before the budget of 1h40m was spent"),
+        (LOOKS[-1], None, f"{LOOKS[-1]} pairs, the most that are measured, tell too little"),
+        (48, None, None),
+    ],
+)
+def test_pairs_that_decide_nothing_say_what_ended_them(
+    pairs: int, doubts: list[dict[str, Any]] | None, words: str | None
+) -> None:
+    judged = a_judgement("inconclusive", source="pairs", reason=APART, facts={"doubts": doubts})
+    after = an_observation(4.0, pairs, doubts=doubts)
+    lines = list(pair_lines(an_answer(replace(judged, after=after), SAME)))
+    assert lines == ([f"Left open: {judged.cell_id}: {words}."] if words else [])

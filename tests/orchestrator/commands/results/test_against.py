@@ -17,14 +17,19 @@ from orchestrator.commands.regress.answer import (
     RegressionRequest,
     judge_regressions,
 )
+from orchestrator.commands.regress.output import regression_markdown
+from orchestrator.commands.regress.sentences import model_lines
+from orchestrator.commands.regress.table import judgement_data
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.store import Store
 from runner.contract.errors import EngineUnavailable
 from runner.contract.record.files import save_record
+from runner.contract.record.ids import digest
 from tests.support.records import RECORDED_AT, a_record
 
 PAIRS = 12
@@ -101,6 +106,30 @@ def test_versions_of_a_model_are_compared_if_they_took_turns(database: Path) -> 
     (alone,) = judged(database, "foreign").judgements.judgements
     assert alone.verdict == "not comparable"
     assert str(alone.reason).startswith("another model configuration: ")
+
+
+def test_a_changed_model_is_judged_by_name_where_somebody_asks_for_it(
+    database: Path, tmp_path: Path
+) -> None:
+    """By `run --compare-to`, whatever it names, and by a path; the answer says that it changed."""
+    then, now = (digest(spec)[:12] for spec in (MODEL, CHANGED))
+    bundle = tmp_path / "base.zip"
+    write_bundle(database, ("base",), bundle, force=False)
+    for baseline, by_name in (("base", True), ("last~1", True), (str(bundle), False)):
+        request = RegressionRequest(
+            SelectionRequest(database), baseline, "foreign", threshold=0.03, by_name=by_name
+        )
+        answer = judge_regressions(request)
+        (one,) = answer.judged
+        assert one.model_change == (then, now)
+        assert answer.exit_code in (7, 8)
+        (line,) = model_lines(answer)
+        assert line == f"The model changed: bert-tiny ({then}, now {now})."
+        assert line in regression_markdown(answer).decode().splitlines()[0]
+        data = judgement_data(one)
+        assert data["baseline_model_id"] == digest(MODEL)
+        assert data["model_id"] == digest(CHANGED)
+    assert not list(model_lines(judged(database, "alone")))
 
 
 def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(database: Path) -> None:
