@@ -12,7 +12,7 @@ from analysis.regress.judgements import Judgement, Judgements, judge
 from analysis.regress.launches import THRESHOLD
 from analysis.results.metrics import metric_of
 from analysis.results.selection import usual_metrics
-from orchestrator.commands.results.run_words import measuring_words
+from orchestrator.commands.results.remedies import measuring_words
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides
 from orchestrator.store.store import Store

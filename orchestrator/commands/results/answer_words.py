@@ -142,16 +142,20 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
     return f"{many}{', '.join(facts)}" if rows and facts else None
 
 
-def trust_line(grades: GradeSummary) -> str | None:
+def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:
     """The grades where some show no differences of 5 %, with the cause that explains most."""
-    if grades.is_sound or grades.worst is None:
+    if grades.worst is None or (grades.is_sound and not always):
         return None
     total, worst = sum(grades.grades.values()), grades.worst
     others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
     cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
-    cause = f": {finding_text(grades.cause.doubt, grades.cause.most)}" if grades.cause else ""
-    return f"grade {worst}: {cells}{beside}{cause}"
+    line = f"grade {worst}: {cells}{beside}"
+    if grades.cause is None:
+        return line
+    explained, count = grades.cause.cells, grades.grades[worst]
+    share = "" if explained == count else f" in {explained:,} of these {count:,}"
+    return f"{line}: {finding_text(grades.cause.doubt, grades.cause.most)}{share}"
 
 
 def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterator[str]:

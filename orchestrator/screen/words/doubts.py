@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from orchestrator.screen.words.reasons import behind, fill, formatted
+from orchestrator.screen.words.reasons import PLACE, behind, fill, formatted
 from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode
 
@@ -124,13 +124,13 @@ def finding_text(doubt: Doubt, most: float | None = None) -> str:
     return fill(template, doubt.facts, special)
 
 
-def remedy_of(doubt: Doubt, *, with_options: bool = False) -> str:
-    """The remedy, on request with the option that sets each key it names."""
+def remedy_of(doubt: Doubt) -> str:
+    return fill(REMEDIES.get(doubt.remedy, doubt.remedy), doubt.facts, {"key": "measure.{}".format})
 
-    def key(name: str) -> str:
-        return f"measure.{name}" + (f" (--set measure.{name}=…)" if with_options else "")
 
-    return fill(REMEDIES.get(doubt.remedy, doubt.remedy), doubt.facts, {"key": key})
+def keys_of(remedy: RemedyCode) -> list[str]:
+    """The keys of `measure` that a remedy raises."""
+    return [name for name, _, form in PLACE.findall(REMEDIES.get(remedy, "")) if form == "key"]
 
 
 def _span(least: str, most: str) -> str:

@@ -6,7 +6,14 @@ from typing import Any, get_args
 import pytest
 
 from orchestrator.screen.dictionary import WORDS, find_word
-from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
+from orchestrator.screen.words.doubts import (
+    FINDINGS,
+    REMEDIES,
+    doubt_text,
+    finding_text,
+    keys_of,
+    remedy_of,
+)
 from orchestrator.screen.words.reasons import (
     OF_STATUS,
     REASONS,
@@ -239,11 +246,10 @@ def test_values_of_several_cells_are_a_range() -> None:
     assert finding_text(load, 10.0) == "host load 8.1 to 10.0 on 2 cores"
 
 
-def test_a_remedy_names_the_option_that_sets_a_key() -> None:
+def test_a_remedy_names_the_keys_that_it_raises() -> None:
     unsettled = Doubt("warmup", "C", 7, "raise_warmup")
-    assert remedy_of(unsettled, with_options=True) == (
-        "raise measure.warmup_max_duration (--set measure.warmup_max_duration=…)"
-    )
+    assert remedy_of(unsettled) == "raise measure.warmup_max_duration"
+    assert keys_of("raise_min_duration_and_rounds") == ["min_duration", "rounds"]
 
 
 def test_every_word_has_three_lines_and_names_of_its_own() -> None:

@@ -12,8 +12,6 @@ from analysis.results.trust import Neighbour, changes
 from orchestrator.commands.results.answer_words import answer_lines, change_lines
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
-    Remedy,
-    find_remedy,
     next_commands,
     print_findings,
     print_results,
@@ -221,34 +219,6 @@ def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> 
 
 
 SHORT = Doubt("few_iterations", "B", 9, "raise_duration")
-
-
-@pytest.mark.parametrize(
-    ("profile", "doubt", "command", "sentence", "offered"),
-    [
-        ("quick", SHORT, BENCH, "Measure longer:", "bench --model bert-tiny --profile standard"),
-        (
-            "standard",
-            SHORT,
-            "orchestrator run m.yaml",
-            "Measure longer:",
-            "run m.yaml --profile audit",
-        ),
-        (
-            "audit",
-            SHORT,
-            "orchestrator run m.yaml",
-            "Raise measure.max_duration (--set measure.max_duration=…), then:",
-            "run m.yaml",
-        ),
-        ("quick", SHORT, "orchestrator replay x", "Raise measure.max_duration.", None),
-    ],
-)
-def test_the_remedy_is_a_command_with_options_it_has(
-    profile: str, doubt: Doubt, command: str, sentence: str, offered: str | None
-) -> None:
-    row = a_row("a", profile=profile, grade="C", doubts=[doubt])
-    assert find_remedy(a_report([row], command=command)) == Remedy(sentence, offered)
 
 
 @pytest.mark.parametrize(
