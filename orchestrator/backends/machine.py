@@ -96,10 +96,23 @@ def require_stack(
         raise Unavailable(explanation)
     stack = catalogue[backend].stack
     if stack is not None and find_spec(stack.package) is None:
+        extra = stack.extras[-1] if stack.extras else None
         raise Unavailable(
-            reason("launcher_package_missing", package=stack.package),
+            reason("launcher_package_missing", package=stack.package, extra=extra),
             hint=f"{stack.remedy}{OR_ENGINE if 'docker' in catalogue[backend].launchers else ''}",
         )
+
+
+def require_device(
+    backend: Backend,
+    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+    host: ThisHost | None = None,
+) -> None:
+    """Refuse a backend whose device a look at this machine does not find."""
+    probe = catalogue[backend].probe
+    needs = probe(host or ThisHost(), in_container=False) if probe else ()
+    if absent := [need.message for need in needs if need.kind == "device" and need.is_missing]:
+        raise Unavailable(reason("device_absent", backend=backend, lacks="; ".join(absent)))
 
 
 def why_not_system(

@@ -81,7 +81,9 @@ def _with_backends(data: Any) -> tuple[dict[str, Any], Sequence[str]]:
 def _models(options: BenchOptions, command: str) -> list[str]:
     names = split_list(options.axes.get("model", ()), of_paths=True)
     if not options.modality:
-        return named_models(command, names, options.family or (), every_model=options.all_)
+        ways = "--model, --family, --modality and --all"
+        every = options.all_
+        return named_models(command, names, options.family or (), every_model=every, ways=ways)
     if names or options.family or options.all_:
         raise UsageError(
             f"{command}: --modality names models by itself",
@@ -92,14 +94,18 @@ def _models(options: BenchOptions, command: str) -> list[str]:
 
 
 def named_models(
-    command: str, models: Sequence[str], families: Sequence[str], *, every_model: bool
+    command: str,
+    models: Sequence[str],
+    families: Sequence[str],
+    *,
+    every_model: bool,
+    ways: str = "--model, --family and --all",
 ) -> list[str]:
     """The models of a command: named ones, those of families, or all catalogued ones."""
     wanted = [require_family(name) for name in split_list(families)]
-    ways = [bool(models), bool(wanted), every_model]
-    if sum(ways) != 1:
+    if sum([bool(models), bool(wanted), every_model]) != 1:
         raise UsageError(
-            f"{command}: name the models by exactly one of --model, --family and --all",
+            f"{command}: name the models by exactly one of {ways}",
             hint="`orchestrator models list` shows them",
         )
     if every_model:

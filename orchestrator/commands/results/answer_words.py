@@ -136,10 +136,31 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
     facts = []
     if all(row.proof == "proven" for row in rows):
         facts.append("device proven")
+    precisions = dict.fromkeys(row.precision for row in rows if row.correct)
     if all(row.correct for row in rows):
-        facts.append("outputs agree with fp32")
+        facts += [_check([row for row in rows if row.precision == one]) for one in precisions]
     many = f"all {len(rows):,}: " if len(rows) > 1 else ""
     return f"{many}{', '.join(facts)}" if rows and facts else None
+
+
+def _check(rows: Sequence[ResultRow]) -> str:
+    """The check of outputs of one precision, which was passed; one below fp32 with its error."""
+    precision, models = rows[0].precision, {row.model for row in rows}
+    if precision == "fp32":
+        return "outputs agree with fp32"
+    where = f"this {'model' if len(models) == 1 else 'set of models'}"
+    off, allowed = (
+        _share_range([getattr(row, name) for row in rows]) for name in ("off", "tolerance")
+    )
+    sizes = f": off by {off}" if off else ""
+    limit = f", allowed {allowed}" if off and allowed else ""
+    return f"outputs within what {precision} may do to {where}{sizes}{limit}"
+
+
+def _share_range(shares: Sequence[float | None]) -> str:
+    known = [100 * share for share in shares if share is not None]
+    ends = dict.fromkeys(map(format_number, (min(known), max(known)))) if known else ()
+    return f"{' to '.join(ends)} %" if ends else ""
 
 
 def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:

@@ -70,8 +70,11 @@ def the_report(profile: str, doubt: Doubt, command: str) -> RunReport:
             "plain.yaml --profile audit --set measure.max_duration=2h",
         ),
         (
-            *("quick", SHORT, f"{RUN} --set=measure.max_duration=10s"),
-            *("Raise measure.max_duration, then:", "plain.yaml --set measure.max_duration=20s"),
+            *("quick", SHORT, f"{BENCH} --set=measure.max_duration=10s"),
+            *(
+                "Raise measure.max_duration, then:",
+                "--model bert-tiny --profile quick --set measure.max_duration=20s",
+            ),
         ),
         (
             *("quick", BUSY, f"{BENCH} --set measure.max_duration=5s", "Stop them, then:"),
