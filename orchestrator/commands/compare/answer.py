@@ -164,7 +164,7 @@ def _measuring_words(by: str, selected: SelectedValues) -> str:
 
 def _metric_with_values(store: Store, selection: Selection) -> str | None:
     """The first metric of which the selected results have values, the usual ones before others."""
-    names = dict.fromkeys((_USUAL_METRIC, "throughput", *(metric.name for metric in METRICS)))
+    names = dict.fromkeys((_USUAL_METRIC, "throughput", *METRICS))
     return next(
         (one for one in names if selected_values(store, selection, metric_of(one, store)).values),
         None,

@@ -47,8 +47,8 @@ _SHOWN_FAULTS = 3
 _FORMAT = BundleManifest.model_fields["format"].default
 _LISTS = (Member.RUNS, Member.HARDWARE, Member.ENVIRONMENTS, Member.ARTEFACTS)
 _NOT_EXACT = (
-    "is not byte for byte what `orchestrator export --bundle FILE` writes: its headers were changed,"
-    " it was packed anew, or something stands before, between or behind its members"
+    "is not byte for byte what `orchestrator export --bundle FILE` writes: its headers were"
+    " changed, it was packed anew, or something stands before, between or behind its members"
 )
 
 

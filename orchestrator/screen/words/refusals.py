@@ -174,7 +174,7 @@ OF_REFUSALS: Mapping[str, Mapping[ReasonCode, str]] = {
     "Measure it with `--runtime torch`: it would run eagerly.": {
         "nothing_to_compile": "torch.compile found nothing to compile: the model runs eagerly"
     },
-    "Name sizes that the model takes: `orchestrator models show` lists them.": {
+    "Name sizes that the model takes: `orchestrator models show {model}` lists them.": {
         "size_no_multiple": "{model} takes {axis} of multiples of {bound}, not {size}",
         "size_too_large": "{model} takes {axis} of at most {bound}, not {size}",
         "size_too_small": "{model} takes {axis} of at least {bound}, not {size}",
