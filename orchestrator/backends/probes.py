@@ -100,10 +100,6 @@ class Need:
     needed: bool = True
     """True if nothing runs without it; else its absence is a remark."""
 
-    @property
-    def is_missing(self) -> bool:
-        return self.needed and not self.ok
-
 
 class Probe(Protocol):
     """Looks on a machine for what one backend needs beside engine, image and packages."""

@@ -131,7 +131,7 @@ def _diagnosis(
         has_engine = bool(images) and not isinstance(images, BenchError)
         software = list(_packages(backend, host, catalogue, has_engine=has_engine))
     checks = (*software, *_probe(catalogue[backend], host, in_container=in_container))
-    missing = [check for check in checks if check.is_missing]
+    missing = [check for check in checks if check.needed and not check.ok]
     decisive = missing or checks
     remedies = dict.fromkeys(check.remedy for check in decisive if check.remedy)
     simulator = catalogue[backend].simulator

@@ -81,9 +81,7 @@ def _with_backends(data: Any) -> tuple[dict[str, Any], Sequence[str]]:
 def _models(options: BenchOptions, command: str) -> list[str]:
     names = split_list(options.axes.get("model", ()), of_paths=True)
     if not options.modality:
-        ways = "--model, --family, --modality and --all"
-        every = options.all_
-        return named_models(command, names, options.family or (), every_model=every, ways=ways)
+        return named_models(command, names, options.family or (), every_model=options.all_)
     if names or options.family or options.all_:
         raise UsageError(
             f"{command}: --modality names models by itself",
@@ -94,18 +92,14 @@ def _models(options: BenchOptions, command: str) -> list[str]:
 
 
 def named_models(
-    command: str,
-    models: Sequence[str],
-    families: Sequence[str],
-    *,
-    every_model: bool,
-    ways: str = "--model, --family and --all",
+    command: str, models: Sequence[str], families: Sequence[str], *, every_model: bool
 ) -> list[str]:
     """The models of a command: named ones, those of families, or all catalogued ones."""
     wanted = [require_family(name) for name in split_list(families)]
     if sum([bool(models), bool(wanted), every_model]) != 1:
         raise UsageError(
-            f"{command}: name the models by exactly one of {ways}",
+            f"{command}: name the models by exactly one of --model, --family"
+            f"{'' if command == 'recommend' else ', --modality'} and --all",
             hint="`orchestrator models list` shows them",
         )
     if every_model:

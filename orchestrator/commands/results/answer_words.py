@@ -136,31 +136,31 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
     facts = []
     if all(row.proof == "proven" for row in rows):
         facts.append("device proven")
-    precisions = dict.fromkeys(row.precision for row in rows if row.correct)
+    by_precision: dict[str, list[ResultRow]] = {}
+    for row in sorted(rows, key=lambda row: row.precision != "fp32"):
+        by_precision.setdefault(row.precision, []).append(row)
     if all(row.correct for row in rows):
-        facts += [_check([row for row in rows if row.precision == one]) for one in precisions]
+        facts += [_check(alike, alone=len(alike) == len(rows)) for alike in by_precision.values()]
     many = f"all {len(rows):,}: " if len(rows) > 1 else ""
     return f"{many}{', '.join(facts)}" if rows and facts else None
 
 
-def _check(rows: Sequence[ResultRow]) -> str:
-    """The check of outputs of one precision, which was passed; one below fp32 with its error."""
-    precision, models = rows[0].precision, {row.model for row in rows}
+def _check(rows: Sequence[ResultRow], *, alone: bool) -> str:
+    """The check that outputs of one precision passed; of one below fp32 with error and limit."""
+    precision = rows[0].precision
+    outputs = "outputs" if alone else f"{precision} outputs"
     if precision == "fp32":
-        return "outputs agree with fp32"
-    where = f"this {'model' if len(models) == 1 else 'set of models'}"
-    off, allowed = (
-        _share_range([getattr(row, name) for row in rows]) for name in ("off", "tolerance")
-    )
-    sizes = f": off by {off}" if off else ""
-    limit = f", allowed {allowed}" if off and allowed else ""
-    return f"outputs within what {precision} may do to {where}{sizes}{limit}"
+        return f"{outputs} agree with {'fp32' if alone else 'the reference'}"
+    model = "this model" if len({row.model for row in rows}) == 1 else "these models"
+    known = {"off by": [row.off for row in rows], "allowed": [row.tolerance for row in rows]}
+    sizes = [f"{name} {_span(shares)} %" for name, shares in known.items() if None not in shares]
+    within = f"{outputs} within what {precision} may do to {model}"
+    return f"{within}: {', '.join(sizes)}" if sizes else within
 
 
-def _share_range(shares: Sequence[float | None]) -> str:
-    known = [100 * share for share in shares if share is not None]
-    ends = dict.fromkeys(map(format_number, (min(known), max(known)))) if known else ()
-    return f"{' to '.join(ends)} %" if ends else ""
+def _span(shares: Sequence[float | None]) -> str:
+    percents = [100 * share for share in shares if share is not None]
+    return " to ".join(dict.fromkeys(map(format_number, (min(percents), max(percents)))))
 
 
 def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:

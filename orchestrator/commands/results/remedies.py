@@ -43,40 +43,59 @@ class Remedy:
 
 
 def find_remedy(report: RunReport) -> Remedy | None:
-    cause = report.grades.cause
-    if cause is None:
+    if report.grades.cause is None:
         return None
-    doubt, words = cause.doubt, measuring_words(report.command)
-    capital = _capital(remedy_of(doubt))
-    alike = [one for row in report.timed for one in row.doubts or () if one.code == doubt.code]
-    axis = _changed_axis(doubt.remedy, alike)
-    if words is None or doubt.remedy in _NO_COMMAND or axis == {}:
-        return Remedy(f"{capital}.", None)
+    doubt, words = report.grades.cause.doubt, measuring_words(report.command)
+    sentence = remedy_of(doubt)
+    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+    if words is None or doubt.remedy in _NO_COMMAND:
+        return Remedy(f"{sentence}.", None)
+    kind = (doubt.code, doubt.remedy)
+    known = (one for row in report.timed for one in row.doubts or ())
+    alike = [one for one in known if (one.code, one.remedy) == kind]
     used = {row.profile for row in report.timed}
     shortest = next((profile for profile in _PROFILES if profile in used), _PROFILES[-1])
-    longer = dict(pairwise(_PROFILES)).get(shortest)
-    settings = _of_file(words) | dict(map(_setting, _groups(words)))
+    try:
+        words, changes = _changes(words, alike, shortest)
+    except (ValueError, OverflowError):  # a stranger's run may say anything
+        return Remedy(f"{sentence}.", None)
+    if doubt.takes_time and _PROFILE in changes:
+        sentence = "Measure longer:"
+    else:
+        sentence += ":" if doubt.remedy in _BY_PROFILE else ", then:"
+    return Remedy(sentence, shlex.join(_changed(words, changes)))
+
+
+def _changes(
+    words: list[str], alike: Sequence[Doubt], shortest: ProfileName
+) -> tuple[list[str], dict[str, str]]:
+    """The words to begin with, and the settings that bring what helps against these doubts.
+
+    Who says how long to measure keeps that, but for what must be raised; others take the next
+    profile. Raises ValueError if no value would help.
+    """
+    remedy, in_file = alike[0].remedy, _of_file(words)
+    settings = in_file | dict(map(_setting, _groups(words)))
     chosen = [name for name in settings if name.startswith(_MEASURE)]
-    sentence, changes = f"{capital}, then:", dict(axis or {})
-    if doubt.remedy in _BY_PROFILE:
-        words, sentence = without(words, *chosen), f"{capital}:"
-        changes[_PROFILE] = longer or shortest
-        changes |= {name: _usual(name, PROFILES[longer or shortest]) for name in _of_file(words)}
+    longer = dict(pairwise(_PROFILES)).get(shortest)
+    changes = _changed_axis(alike)
+    if remedy in _BY_PROFILE:
+        words, profile = without(words, *chosen), longer or shortest
+        changes |= {_PROFILE: profile, **{key: _usual(key, PROFILES[profile]) for key in in_file}}
     elif longer is not None and not chosen:
-        sentence = "Measure longer:" if doubt.takes_time else sentence
         changes[_PROFILE] = longer
     else:
-        changes |= _raised(doubt.remedy, settings, PROFILES[shortest])
-    if doubt.remedy == "raise_budget" and (budget := settings.get(_BUDGET)):
-        changes[_BUDGET] = format_duration(2 * parse_duration(budget))
-    return Remedy(sentence, shlex.join(_changed(words, changes)))
+        changes |= _raised(remedy, settings, PROFILES[shortest])
+    if remedy == "raise_budget" and _BUDGET in settings:
+        changes[_BUDGET] = format_duration(2 * parse_duration(settings[_BUDGET]))
+    return words, changes
 
 
 def measuring_words(command: str | None) -> list[str] | None:
     """The command that planned the run, behind the program's name; None if it cannot be given."""
     try:
         typed = shlex.split(command or "")[1:]
-    except ValueError:  # a stranger's run may say anything
+    except (ValueError, OverflowError):  # a stranger's run may say anything
         return None
     words = [word for word in typed if word not in _FOR_READERS]
     return without(words, "--sort") if words and words[0] in _MEASURING else None
@@ -160,28 +179,25 @@ def _usual(name: str, profile: Measure) -> str:
     return value_text(key, getattr(profile, field_name(key)))
 
 
-def _changed_axis(remedy: RemedyCode, alike: Sequence[Doubt]) -> Mapping[str, str] | None:
-    """The axis that a remedy changes, with its value; empty if there is no better one."""
-    values = [doubt.value for doubt in alike if doubt.value is not None]
+def _changed_axis(alike: Sequence[Doubt]) -> dict[str, str]:
+    """The axis that a remedy changes, with its value; ValueError if there is no better one."""
+    remedy, values = alike[0].remedy, [one.value for one in alike if one.value is not None]
     if remedy == "lower_rate":
-        rates = [float(doubt.facts["most_qps"]) for doubt in alike if "most_qps" in doubt.facts]
-        return {"target_qps": _round(_RATE_LEFT * min(rates), math.floor)} if rates else {}
+        most = min(float(one.facts.get("most_qps", "")) for one in alike)
+        return {"target_qps": _rounded(_RATE_LEFT * most, math.floor)}
     if remedy == "raise_slo":
-        return {"slo_ms": _round(2 * max(values), math.ceil)} if values else {}
+        return {"slo_ms": _rounded(2 * max(values), math.ceil)}
     if remedy == "mixed_precision":
         return {"training_precision": "mixed"}
-    if remedy == "fewer_workers":  # those that had room, or half of those that failed
-        fits = alike[0].code == "concurrent_room"
-        workers = int(min(values, default=0)) // (1 if fits else 2)
-        return {"workers": str(workers)} if workers else {}
-    return None
+    if remedy != "fewer_workers":
+        return {}
+    workers = int(min(values)) // (1 if alike[0].code == "concurrent_room" else 2)
+    if workers < 1:
+        raise ValueError("one at once failed already")
+    return {"workers": str(workers)}
 
 
-def _round(value: float, how: Callable[[float], int]) -> str:
+def _rounded(value: float, how: Callable[[float], int]) -> str:
     """The value in two significant digits, down or up."""
     digits = 1 - math.floor(math.log10(value))
     return f"{how(value * 10**digits) / 10**digits:g}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -22,13 +22,7 @@ from orchestrator.screen.tables import print_lines
 from orchestrator.system.files import RESULTS_FOLDER
 from orchestrator.system.options import Json, Results
 from runner.contract.axes import Backend
-from runner.contract.errors import (
-    BenchError,
-    EngineUnavailable,
-    Unavailable,
-    UsageError,
-    how_to_install,
-)
+from runner.contract.errors import BenchError, EngineUnavailable, UsageError, how_to_install
 from runner.contract.processes import python_environment
 
 _COLUMNS: tuple[str | Field, ...] = (
@@ -116,11 +110,7 @@ _FINDING = TypeAdapter(BrowserFinding)
 
 def try_browsers(python: str = sys.executable) -> list[BrowserFinding]:
     """Execute a small graph by every backend in every browser; some seconds each."""
-    try:
-        require_stack("wasm")
-    except Unavailable as lacking:  # an engine would bring none to this machine
-        hint = f"{how_to_install('browser')} installs it"
-        raise Unavailable(lacking.reason, hint=hint) from lacking
+    require_stack("wasm", or_engine=False)
     try:
         done = subprocess.run(
             [python, "-P", "-m", _TRIAL],

@@ -132,17 +132,12 @@ REASONS: Mapping[ReasonCode, ReasonWords] = {
 }
 _OPTIONAL = re.compile(r"\[([^][|]*)(?:\|([^][]*))?\]")
 PLACE = re.compile(r"\{(\w+)(!r)?(?::([^}]*))?\}")
-_EXTRAS: Mapping[str, str] = {
-    "cuda": "cuda",
-    "onnxruntime": "cpu",
-    "onnxruntime_web": "browser",
-    "openvino": "openvino",
-    "qnn": "qnn",
-    "torch": "cpu",
-    "torch_compile": "cpu",
+_EXTRAS = {"onnxruntime_web": "browser", **dict.fromkeys(("onnxruntime", "torch"), "cpu")}
+"""The extras that install runtimes, where they have other names."""
+_GIVEN = {
+    f"install_{extra}": how_to_install(extra)
+    for extra in ("browser", "cpu", "cuda", "openvino", "qnn")
 }
-"""What installs the stack of a runtime or backend."""
-_GIVEN = {f"install_{extra}": how_to_install(extra) for extra in _EXTRAS.values()}
 """Facts about this AccelMatrix."""
 _MISSING = "?"
 

@@ -109,32 +109,21 @@ CAUSES: Sequence[DoubtCode] = (
     *("accelerator_held", "processor_heat", "governor"),
 )
 """What disturbs a measurement from outside, the most specific first."""
-SYMPTOMS: Collection[DoubtCode] = frozenset(
-    {
-        "autocorrelation",
-        "drift",
-        "drift_in_order",
-        "imprecise",
-        "inside_step",
-        "inside_trend",
-        "kernel_shift",
-        "kernel_spread",
-        "scatter",
-        "warmup",
-    }
+SYMPTOMS: Collection[DoubtCode] = (
+    *("autocorrelation", "drift", "drift_in_order", "imprecise", "inside_step", "inside_trend"),
+    *("kernel_shift", "kernel_spread", "scatter", "warmup"),
 )
 """What a disturbance looks like in the times."""
-_OF_OTHERS: Collection[DoubtCode] = ("other_load", "busy_cores")
 
 
 def explains(cause: Doubt, other: Doubt) -> bool:
-    """True if the cause may bring about the other finding about the same result.
+    """True if the cause may bring about another finding on the same result, at most a grade worse.
 
-    A grade between them is left to the roughness of both scales: 7 % of the CPU time (B) explains
-    a drift of grade C, and none of grade D.
+    7 % of the CPU time (B) explain a drift of grade C, and none of grade D.
     """
-    follows = other.code in SYMPTOMS or (other.code == "host_load" and cause.code in _OF_OTHERS)
-    return cause.code in CAUSES and follows and ord(other.grade) - ord(cause.grade) <= 1
+    by_others = other.code == "host_load" and cause.code in ("other_load", "busy_cores")
+    near = ord(other.grade) - ord(cause.grade) <= 1
+    return cause.code in CAUSES and near and (by_others or other.code in SYMPTOMS)
 
 
 def heaviest_first(doubts: Iterable[Doubt]) -> list[Doubt]:
@@ -142,12 +131,11 @@ def heaviest_first(doubts: Iterable[Doubt]) -> list[Doubt]:
 
     Of one grade causes come first, in their order, and last what more time helps against.
     """
-    known = list(doubts)
+    known, places = list(doubts), {code: place for place, code in enumerate(CAUSES)}
 
     def rank(doubt: Doubt) -> tuple[int, int, bool]:
         worst = max(one.grade for one in known if one is doubt or explains(doubt, one))
-        is_cause = doubt.code in CAUSES
-        place = CAUSES.index(doubt.code) if is_cause else len(CAUSES) + (doubt.code in SYMPTOMS)
+        place = places.get(doubt.code, len(CAUSES) + (doubt.code in SYMPTOMS))
         return -ord(worst), place, doubt.takes_time
 
     return sorted(known, key=rank)
