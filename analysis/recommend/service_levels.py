@@ -109,10 +109,9 @@ def measured_chance(level: ServiceLevel, durations: MeasuredDurations) -> SloCha
     count = sum(map(len, durations.launches))
     if durations.percentile_s is None or not count:
         needed = f"{durations.needed:,}" if durations.needed else "more"
-        effective = durations.effective
-        held = f"more than the {count:,} measured ones hold"
-        if effective is not None and round(effective) != count:
-            held = f"and the {count:,} measured ones tell as much as {effective:,.0f}"
+        held = f"of which the {count:,} measured ones hold too few"
+        if durations.effective and durations.effective < (durations.needed or 0):
+            held = f"and the {count:,} measured ones tell as much as {durations.effective:,.0f}"
         basis = f"{level.percentile} takes {needed} independent iterations, {held}"
         return SloChance(None, basis)
     chance = random.Random(0)  # noqa: S311 - a resample, not a secret

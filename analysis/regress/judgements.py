@@ -194,7 +194,7 @@ def _judgement(
         threshold, better = question.threshold, metric.more_is_better
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
-            reason = _decider(case.difference, threshold, paired=case.paired)
+            reason = decider(case.difference, threshold, paired=case.paired)
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(
@@ -214,7 +214,8 @@ def _objection(case: Case) -> VerdictReason | None:
     return None
 
 
-def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
+def decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
+    """What would decide: launches a side, or pairs, as far as so many are made."""
     launches, most = launches_to_decide(difference, threshold), LOOKS[-1]
     if paired and (launches is None or launches > most):
         enough, shown = threshold_to_decide(difference), percent_text(threshold)

@@ -147,18 +147,6 @@ def signed(share: float) -> str:
     return f"{percent(abs(share))} {'more' if share > 0 else 'less'}"
 
 
-_UNITS: Mapping[str, tuple[float, str]] = {"": (1, ""), "gb": (1e-9, " GB"), "percent": (100, " %")}
-
-
-def apart(text: str, other: str, unit: str = "") -> str:
-    """A number in the fewest digits, two at least, in which it differs from another."""
-    factor, suffix = _UNITS[unit]
-    own, others = factor * float(text), factor * float(other)
-    least = max(2, len(f"{abs(own):.0f}"))
-    digits = next((n for n in range(least, 17) if f"{own:.{n}g}" != f"{others:.{n}g}"), least)
-    return f"{own:.{digits}g}{suffix}"
-
-
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "duration": format_duration,
     "factor": lambda factor: f"{factor:,.{0 if factor > 10 else 2}f}",
@@ -169,6 +157,20 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "size": lambda size: format_size(round(size)),
     ",": lambda number: f"{round(number):,}",
 }
+_UNITS: Mapping[str, tuple[float, str]] = {"": (1, ""), "gb": (1e-9, " GB"), "percent": (100, " %")}
+
+
+def apart(text: str, other: str, unit: str = "") -> str:
+    """A number as its unit is written, in more digits where it would look like another one."""
+    own, others = float(text), float(other)
+    usual = _FORMATS.get(unit, lambda number: f"{number:.{2 if abs(number) < 10 else 3}g}")
+    if usual(own) != usual(others):
+        return usual(own)
+    (factor, suffix), longest = _UNITS[unit], range(2, 18)
+    pairs = ((f"{own * factor:.{n}g}", f"{others * factor:.{n}g}") for n in longest)
+    return next((mine + suffix for mine, theirs in pairs if mine != theirs), usual(own))
+
+
 Special = Mapping[str, Callable[[str], str]]
 """Formats of facts that are looked up in another way: each gives the words for a fact's name."""
 

@@ -131,7 +131,7 @@ def test_a_level_keeps_those_that_are_known_to_meet_it(database: Path) -> None:
     assert choice.ranking.first.chance is not None
     assert choice.ranking.first.chance.share == 1.0
     unknown = reasons(choice)["cpu-bert-tiny-fp32-b1-s128-inference"]
-    assert unknown.startswith("slo_unknown: p95 takes 130 independent iterations, more")
+    assert unknown.startswith("slo_unknown: p95 takes 130 independent iterations, and the ")
     strict = only(asked(database, level=parse_service_level("p95<5.15ms")))
     slow = reasons(strict)["cpu-onnxruntime-bert-tiny-fp32-b1-s128-inference"]
     assert slow.startswith("too_slow: p95 5.19 ms, 1 % over; the chance of p95 < 5.15 ms is ")

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.results.row import ResultRow
 from analysis.results.trust import Neighbour, changes
-from orchestrator.commands.results.answer_words import answer_lines, change_lines
+from orchestrator.commands.results.answer_words import answer_lines, change_lines, proof_line
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
     next_commands,
@@ -194,6 +194,32 @@ def test_the_answer_says_what_the_measurements_support(
     rows: list[ResultRow], answer: list[str]
 ) -> None:
     assert list(answer_lines(a_report(rows))) == answer
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ([a_row("a")], "device proven, outputs agree with fp32"),
+        (
+            [a_row("a", **INT8, tolerance=0.1)],
+            "device proven, outputs within what int8 may do to this model: off by 4.8 %, allowed"
+            " 10 %",
+        ),
+        (
+            [
+                *(a_row("a", **INT8, tolerance=0.1), a_row("b")),
+                a_row("c", **INT8 | {"off": 0.298, "model": "gpt2"}, tolerance=0.35),
+            ],
+            "all 3: device proven, fp32 outputs agree with the reference, int8 outputs within what"
+            " int8 may do to these models: off by 4.8 to 29.8 %, allowed 10 to 35 %",
+        ),
+        ([a_row("a", correct=False)], "device proven"),
+    ],
+)
+def test_outputs_below_fp32_are_said_to_be_off_by_what_they_are(
+    rows: list[ResultRow], line: str
+) -> None:
+    assert proof_line(rows) == line
 
 
 def busy(share: float) -> Doubt:
