@@ -215,7 +215,7 @@ def _objection(case: Case) -> VerdictReason | None:
 
 
 def decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
-    """What would decide: launches a side, or pairs, as far as so many are made."""
+    """Launches a side, or pairs as far as so many are made, that would decide."""
     launches, most = launches_to_decide(difference, threshold), LOOKS[-1]
     if paired and (launches is None or launches > most):
         enough, shown = threshold_to_decide(difference), percent_text(threshold)

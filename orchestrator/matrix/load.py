@@ -210,14 +210,14 @@ def _contradictions(file: MatrixDocument) -> Iterator[Problem]:
             least, most = (getattr(measure, field_name(key)) for key in (less, more))
             if most is None or least <= most:
                 continue
-            shown = {less: value_text(less, least), more: value_text(more, most)}
+            shown = {less: key_value_text(less, least), more: key_value_text(more, most)}
             blamed, other = (less, more) if less in table else (more, less)
             relation = "more" if blamed == less else "less"
             message = f"{shown[blamed]} is {relation} than {other}, {shown[other]} with profile"
             yield Problem((*location, blamed), f"{message} {measure.profile}")
 
 
-def value_text(key: str, value: float) -> str:
+def key_value_text(key: str, value: float) -> str:
     """The value of a key in the form in which a file takes it."""
     return format_duration(value) if key.endswith("duration") else f"{value:g}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from analysis.results.synonyms import axis_of
 from orchestrator.commands.results.run_report import RunReport
-from orchestrator.matrix.load import ORDERED, field_name, matrix_source, value_text
+from orchestrator.matrix.load import ORDERED, field_name, key_value_text, matrix_source
 from orchestrator.screen.words.doubts import keys_of, remedy_of
 from orchestrator.system.text import format_duration, parse_duration
 from runner.contract.cell import ProfileName
@@ -120,7 +120,7 @@ def _groups(words: Sequence[str]) -> list[list[str]]:
 
 
 def _setting(group: Sequence[str]) -> tuple[str, str]:
-    """What a group sets, an axis, a key of the matrix or the option itself, and to what."""
+    """The axis, the key of the matrix or the option that a group sets, with its value."""
     option, value = group[0], group[1] if len(group) > 1 else ""
     if option == _SET:
         path, _, value = value.partition("=")
@@ -171,12 +171,12 @@ def _raised(remedy: RemedyCode, settings: Mapping[str, str], profile: Measure) -
     for low, high in ORDERED:
         if low in raised and raised[low] > value(high):
             raised[high] = raised[low]
-    return {f"{_MEASURE}{key}": value_text(key, number) for key, number in raised.items()}
+    return {f"{_MEASURE}{key}": key_value_text(key, number) for key, number in raised.items()}
 
 
 def _usual(name: str, profile: Measure) -> str:
     key = name.removeprefix(_MEASURE)
-    return value_text(key, getattr(profile, field_name(key)))
+    return key_value_text(key, getattr(profile, field_name(key)))
 
 
 def _changed_axis(alike: Sequence[Doubt]) -> dict[str, str]:

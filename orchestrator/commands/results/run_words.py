@@ -176,8 +176,8 @@ def print_findings(report: RunsReport, *, as_json: bool, verbose: bool = False) 
         return
     for run in report.runs:
         print_line(f"run {run.run_id}")
-        told = remarks(run.results) if verbose else failures(run.results)
-        lines = [*change_lines(run.changes, run.results), *told]
+        reasons = remarks(run.results) if verbose else failures(run.results)
+        lines = [*change_lines(run.changes, run.results), *reasons]
         sound = [] if run.grades.cause else ["nothing speaks against its numbers"]
         for line in lines or sound:
             print_line(line)

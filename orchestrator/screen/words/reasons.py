@@ -160,10 +160,14 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
 _UNITS: Mapping[str, tuple[float, str]] = {"": (1, ""), "gb": (1e-9, " GB"), "percent": (100, " %")}
 
 
+def _plain(number: float) -> str:
+    return f"{number:.{2 if abs(number) < 10 else 3}g}"
+
+
 def apart(text: str, other: str, unit: str = "") -> str:
     """A number as its unit is written, in more digits where it would look like another one."""
     own, others = float(text), float(other)
-    usual = _FORMATS.get(unit, lambda number: f"{number:.{2 if abs(number) < 10 else 3}g}")
+    usual = _FORMATS.get(unit, _plain)
     if usual(own) != usual(others):
         return usual(own)
     (factor, suffix), longest = _UNITS[unit], range(2, 18)

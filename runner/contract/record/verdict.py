@@ -108,12 +108,12 @@ CAUSES: Sequence[DoubtCode] = (
     *("other_load", "busy_cores", "host_load", "steal", "quota"),
     *("accelerator_held", "processor_heat", "governor"),
 )
-"""What disturbs a measurement from outside, the most specific first."""
+"""Disturbances from outside, the most specific first."""
 SYMPTOMS: Collection[DoubtCode] = (
     *("autocorrelation", "drift", "drift_in_order", "imprecise", "inside_step", "inside_trend"),
     *("kernel_shift", "kernel_spread", "scatter", "warmup"),
 )
-"""What a disturbance looks like in the times."""
+"""Signs of a disturbance in the times."""
 
 
 def explains(cause: Doubt, other: Doubt) -> bool:
@@ -131,12 +131,12 @@ def heaviest_first(doubts: Iterable[Doubt]) -> list[Doubt]:
 
     Of one grade causes come first, in their order, and last what more time helps against.
     """
-    known, places = list(doubts), {code: place for place, code in enumerate(CAUSES)}
+    known, causes = list(doubts), {code: number for number, code in enumerate(CAUSES)}
 
     def rank(doubt: Doubt) -> tuple[int, int, bool]:
         worst = max(one.grade for one in known if one is doubt or explains(doubt, one))
-        place = places.get(doubt.code, len(CAUSES) + (doubt.code in SYMPTOMS))
-        return -ord(worst), place, doubt.takes_time
+        order = causes.get(doubt.code, len(CAUSES) + (doubt.code in SYMPTOMS))
+        return -ord(worst), order, doubt.takes_time
 
     return sorted(known, key=rank)
 
