@@ -11,13 +11,14 @@ from analysis.results.source import OWN_SOURCES, ArrowSource
 from runner.contract.axes import SIZE_AXES
 
 MEANINGS: Mapping[str, str] = {
-    "ok": "works on the claimed device, and its outputs agree with the fp32 CPU reference",
+    "ok": "works on the claimed device, and its outputs are as near to the fp32 CPU reference as"
+    " its precision promises",
     "verified only": "the same, as `orchestrator verify` checks it, and nothing was timed",
     "unverified": "works, but its outputs could not be compared",
-    "partial": "agrees, but only a part of the work is proven to be the claimed device's",
-    "unproven": "agrees, but nothing proves which device did the work",
+    "partial": "its outputs pass, but only a part of the work is proven to be the claimed device's",
+    "unproven": "its outputs pass, but nothing proves which device did the work",
     "contradicted": "answers, but another device than the claimed one did the work",
-    "wrong": "works, but its outputs do not agree",
+    "wrong": "works, but its outputs are farther off than its precision may be",
 }
 """The best first."""
 BEST_FIRST = (

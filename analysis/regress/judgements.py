@@ -17,18 +17,20 @@ from analysis.regress.cases import (
     matches_of,
 )
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.noise import NoiseSource
+from analysis.regress.noise import LOOKS, NoiseSource
 from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import (
     LevelShift,
     RegressionVerdict,
     VerdictReason,
     launches_to_decide,
+    threshold_to_decide,
     verdict_on,
 )
 from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
+from analysis.statistics.numbers import percent_text
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
@@ -210,7 +212,7 @@ def _judgement(
         threshold, better = question.threshold, metric.more_is_better
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
-            reason = _decider(case.difference, threshold, paired=case.paired)
+            reason = decider(case.difference, threshold, paired=case.paired)
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(
@@ -230,8 +232,13 @@ def _objection(case: Case) -> VerdictReason | None:
     return None
 
 
-def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
-    launches = launches_to_decide(difference, threshold)
+def decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
+    """Launches a side, or pairs as far as so many are made, that would decide."""
+    launches, most = launches_to_decide(difference, threshold), LOOKS[-1]
+    if paired and (launches is None or launches > most):
+        enough, shown = threshold_to_decide(difference), percent_text(threshold)
+        facts = {"most": f"{most}", "threshold": shown, "enough": f"{enough}"}
+        return VerdictReason("pairs_would_not_decide", facts=facts)
     if launches is None:
         apart = difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
         return VerdictReason("runs_apart", 100 * apart)

@@ -41,8 +41,10 @@ _REASONS: Mapping[str, str] = {
     "other_series": "{differences}",
     "other_verdict": "{then}, now {now}",
     "pairs_would_decide": "{number} pairs would decide",
-    "runs_apart": "runs of it are {number} % apart: more launches would not decide, `--interleave`"
-    " would",
+    "pairs_would_not_decide": "{most} pairs, the most that are made, would not decide at"
+    " {threshold} %: a quieter machine may, or `--threshold {enough}%`",
+    "runs_apart": "runs of it are {number} % apart: more launches would not decide, launches that"
+    " take turns would",
 }
 """Reasons of verdicts in words, by code."""
 
@@ -142,6 +144,12 @@ def launches_to_decide(difference: LevelShift, threshold: float) -> int | None:
     """The fewest launches a side that would tell; None if `MOST_LAUNCHES` do not."""
     counts = range(max(difference.launches) + 1, MOST_LAUNCHES + 1)
     return next((count for count in counts if difference.would_decide(count, threshold)), None)
+
+
+def threshold_to_decide(difference: LevelShift) -> int:
+    """The least threshold, whole percent, at which the difference so far is no change."""
+    ratio = difference.ratio
+    return math.floor(100 * (max(ratio.high, 1 / ratio.low) - 1)) + 1
 
 
 def looks_from(fewest: int) -> tuple[int, ...]:

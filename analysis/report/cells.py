@@ -100,7 +100,8 @@ def marks_sentences(results: ReportedResults) -> Iterator[str]:
 def _row(row: RowFacts) -> RowFacts:
     """A row with its outputs in a word; samples a second say nothing of generation."""
     unknown = "not compared" if row["off"] is None else "not told"
-    outputs = {True: "agree", False: "wrong", None: unknown}[row["correct"]]
+    passed = "agree" if row["precision"] == "fp32" else "within tolerance"
+    outputs = {True: passed, False: "wrong", None: unknown}[row["correct"]]
     shown = {**row, "outputs": outputs}
     if row["mode"] == "generation":
         shown["throughput"] = None
@@ -150,7 +151,9 @@ def _outputs_words(row: RowFacts) -> str:
     """The check of a result's outputs against the fp32 reference."""
     if row["correct"] is None:
         return row.get("correct_reason") or "not compared"
-    words = "agree with the fp32 reference" if row["correct"] else "wrong"
+    precision = row["precision"]
+    passed = "agree with" if precision == "fp32" else f"within what {precision} may do to"
+    words = f"{passed} the fp32 reference" if row["correct"] else "wrong"
     off = f", off by {row['off']:.2g}" if row["off"] else ""
     reason = "" if row["correct"] else f": {row.get('correct_reason')}"
     return f"{words}{off}{reason}"

@@ -120,6 +120,8 @@ class ResultRow(TimedWork):
     correct_reason: str | None
     off: float | None
     """Norm of the outputs' difference from that reference, by the reference's norm."""
+    tolerance: float | None
+    """That which the precision is allowed."""
     grade: Grade | None
     doubts: Sequence[Doubt] | None
     """Doubts about the numbers, the heaviest first."""

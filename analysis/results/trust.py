@@ -8,7 +8,7 @@ from typing import Protocol
 
 from analysis.results.row import ResultRow, TimedWork, item_estimate_ms
 from analysis.statistics.ratios import Estimate, shows_difference
-from runner.contract.record.verdict import Doubt, Grade, doubt, with_doubt
+from runner.contract.record.verdict import Doubt, Grade, doubt, heaviest_first, with_doubt
 
 DOUBTFUL_FACTOR = 2.0
 """Change beyond which a result of grade D is named: such a number shows orders of size alone."""
@@ -64,7 +64,7 @@ def summarise_grades(rows: Sequence[Graded]) -> GradeSummary:
     kinds: dict[tuple[str, str], list[Doubt]] = defaultdict(list)
     for row in rows:
         if row.grade == worst and row.doubts:
-            heaviest = row.doubts[0]
+            heaviest = heaviest_first(row.doubts)[0]
             kinds[heaviest.code, heaviest.remedy].append(heaviest)
     cause = max(map(_cause_of, kinds.values()), key=lambda cause: cause.cells, default=None)
     return GradeSummary({grade: counts[grade] for grade in sorted(counts)}, cause)

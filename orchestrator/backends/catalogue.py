@@ -167,7 +167,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         batch_sizes=(1, 8, 32),
         support_class=3,
         device=DeviceRequest(nodes=("/dev/kfd", _DRI)),
-        stack=Stack("torch", "install torch's ROCm build: images/rocm"),
+        stack=Stack("torch", "install torch's ROCm build"),
         probe=probes.probe_rocm,
         image_build_bytes=40 * GIB,
     ),
@@ -270,6 +270,12 @@ def known_backend(name: str) -> Backend:
         if backend == meant:
             return backend
     raise UsageError(counsel(axis, name) or refuse_unknown(name, real_backends()))
+
+
+def backend_in_image(name: str) -> Backend:
+    """The backend of that name, or the first one of the image of that name."""
+    images = image_names()
+    return images[name][0] if name in images else known_backend(name)
 
 
 def image_names() -> Mapping[str, tuple[Backend, ...]]:

@@ -91,17 +91,30 @@ def require_stack(
     backend: Backend,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     system: str = sys.platform,
+    *,
+    or_engine: bool = True,
 ) -> None:
     if explanation := why_not_system(backend, catalogue, system):
         raise Unavailable(explanation)
     stack = catalogue[backend].stack
     if stack is not None and find_spec(stack.package) is None:
+        extra = stack.extras[-1] if stack.extras else None
+        or_engine = or_engine and "docker" in catalogue[backend].launchers
         raise Unavailable(
-            reason("launcher_package_missing", package=stack.package),
-            hint=f"{stack.remedy}{OR_ENGINE if 'docker' in catalogue[backend].launchers else ''}",
+            reason("launcher_package_missing", package=stack.package, extra=extra),
+            hint=f"{stack.remedy}{OR_ENGINE if or_engine else ''}",
         )
     if stack is not None and stack.lacks is not None and (explanation := stack.lacks()):
         raise Unavailable(explanation)
+
+
+def require_device(backend: Backend, catalogue: Mapping[Backend, BackendSpec] = CATALOGUE) -> None:
+    """Refuse a backend whose device a look at this machine does not find."""
+    probe = catalogue[backend].probe
+    needs = probe(ThisHost(), in_container=False) if probe else ()
+    absent = [one.message for one in needs if one.kind == "device" and one.needed and not one.ok]
+    if absent:
+        raise Unavailable(reason("device_absent", backend=backend, lacks="; ".join(absent)))
 
 
 def why_not_system(

@@ -121,7 +121,7 @@ class LocalImages:
         check_disk(self._client, name, self._free)
         repository, tag = self._in_registry(name, "pulled from"), self._settings.version
         published = self._settings.published(name)
-        hint = "is it published? `orchestrator images build` builds it"
+        hint = f"is it published? `orchestrator images build {name}` builds it"
         with image_errors(f"{repository}:{tag}: cannot be pulled", hint):
             self._fetch(name, repository, published.digest if published else tag)
             if published:

@@ -16,7 +16,7 @@ import psutil
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
-from orchestrator.backends.machine import default_memory_bytes, require_stack
+from orchestrator.backends.machine import default_memory_bytes, require_device, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import OWNER_LABEL, is_orphan, owner_id
 from orchestrator.launchers.environment import cpus_of_process, process_environment
@@ -81,6 +81,7 @@ class ProcessLauncher(LocalLauncher):
 
     def prepare(self, backend: Backend) -> Provenance:
         require_stack(backend, self._catalogue)
+        require_device(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
     @contextmanager

@@ -33,7 +33,7 @@ MAX_COMBINATIONS = 1_000_000
 _HINT = "`orchestrator plan --schema` describes every key of a matrix file"
 _LIMITS = {"cell_timeout": "cell_timeout_s", "memory": "memory_bytes", "output": "output_bytes"}
 """Keys of limits that have other names than their fields."""
-_ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"), ("rounds", "max_rounds"))
+ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"), ("rounds", "max_rounds"))
 """Keys of which the first may not be more than the second."""
 Combination = dict[AxisName, AxisValue]
 Lists = dict[AxisName, tuple[AxisValue, ...]]
@@ -177,7 +177,7 @@ def measure_of(file: MatrixDocument, backend: Backend) -> Measure:
     profile = PROFILES[given.pop("profile", "standard")]
     if "rounds" in given and "max_rounds" not in given:  # the profile's own may be fewer
         given["max_rounds"] = max(given["rounds"], profile.most_rounds)
-    return profile.model_copy(update={_field(key): value for key, value in given.items()})
+    return profile.model_copy(update={field_name(key): value for key, value in given.items()})
 
 
 def _limits_of(file: MatrixDocument, backend: Backend) -> Limits:
@@ -192,7 +192,7 @@ def _given(
     return {**getattr(file, table), **own.get(table, {})}
 
 
-def _field(key: str) -> str:
+def field_name(key: str) -> str:
     """The field of a measure that a key of the file sets."""
     return key.replace("_duration", "_s")
 
@@ -206,18 +206,19 @@ def _contradictions(file: MatrixDocument) -> Iterator[Problem]:
     plain = file.model_copy(update={"backends": {}})
     tables["measure",] = (file.measure, measure_of(plain, "cpu"))
     for location, (table, measure) in tables.items():
-        for less, more in _ORDERED:
-            least, most = (getattr(measure, _field(key)) for key in (less, more))
+        for less, more in ORDERED:
+            least, most = (getattr(measure, field_name(key)) for key in (less, more))
             if most is None or least <= most:
                 continue
-            shown = {less: _shown(less, least), more: _shown(more, most)}
+            shown = {less: key_value_text(less, least), more: key_value_text(more, most)}
             blamed, other = (less, more) if less in table else (more, less)
             relation = "more" if blamed == less else "less"
             message = f"{shown[blamed]} is {relation} than {other}, {shown[other]} with profile"
             yield Problem((*location, blamed), f"{message} {measure.profile}")
 
 
-def _shown(key: str, value: float) -> str:
+def key_value_text(key: str, value: float) -> str:
+    """The value of a key in the form in which a file takes it."""
     return format_duration(value) if key.endswith("duration") else f"{value:g}"
 
 

@@ -144,7 +144,7 @@ def nothing_to_do(plan: Plan) -> NothingToDo:
     more = f" and {left} more reasons" if left > 0 else ""
     return NothingToDo(
         f"none of the {len(plan.entries)} cells can run: {shown}{more}",
-        hint="`orchestrator plan` shows every cell with its reason",
+        hint="`orchestrator plan MATRIX` shows every cell with its reason",
     )
 
 

@@ -98,7 +98,10 @@ def find_original(result_id: str, database: Path) -> Original:
     if measured is None:
         raise UsageError(
             f"{result_id!r} is not a result in {database}",
-            hint=f"did you mean {near}?" if near else "it holds none yet",
+            hint=f"did you mean {near}?"
+            if near
+            else "a result is RUN_ID/CELL_ID; `orchestrator"
+            " query latest_results --wide` lists them",
         )
     if measured.phase == "plan":
         raise UsageError(

@@ -221,7 +221,7 @@ class Store:
         return self._answer(runs.launched, cell_id)
 
     def nearest(self, result_id: str) -> str | None:
-        """The result id most like this one; None in an empty database."""
+        """The result id that may be meant by this one, or by a cell's id; None without any."""
         return self._answer(results.nearest, result_id)
 
     def records(

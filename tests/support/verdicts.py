@@ -13,6 +13,7 @@ from analysis.regress.noise import NoiseSource, SeriesNoise
 from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import LevelShift, RegressionVerdict, VerdictReason
 from analysis.results.metrics import METRICS
+from analysis.results.series import SCOPE, SERIES
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.variance import ShiftSpread
 from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest
@@ -29,7 +30,8 @@ def an_observation(value: float, launches: int = 5, **facts: Any) -> LaunchedRes
     """A result whose launches agree; its cell id follows from model and batch size."""
     known = {**_ROW, "source": "accelmatrix", "part": None, "run_id": RUN, **facts}
     known.setdefault("cell_id", f"cpu-{known['model']}-fp32-b{known['batch_size']}-s128-inference")
-    for name in ("git_commit", "image_digest", "interleaved_with", "measured_at", "result_id"):
+    others = ("git_commit", "image_digest", "interleaved_with", "measured_at", "result_id")
+    for name in (*SERIES, SCOPE, "found", *others):
         known.setdefault(name, None)
     return LaunchedResult(known, value, (value,) * launches)
 
@@ -45,23 +47,24 @@ def a_judgement(
     step: float | None = None,
     accepted: str | None = None,
     facts: dict[str, Any] | None = None,
+    before: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Judgement:
     """A verdict on a cell that took 4 ms and changed by this share, with a noise of 1 %."""
     known = facts or {}
-    before = an_observation(4.0, **{**known, "run_id": BASE})
+    earlier = an_observation(4.0, **{**known, "run_id": BASE, **(before or {})})
     after = an_observation(4.0 * (1 + change), **known)
     noise = SeriesNoise(
         source, f"{source}, 8 degrees of freedom", lambda *_: ShiftSpread(0.01, _DEGREES)
     )
     case = Case(
-        *(before, after, _levels(history, step)),
+        *(earlier, after, _levels(history, step)),
         difference=LevelShift(math.log1p(change), (5, 5), noise),
         accepted=accepted,
     )
     usual = {"p_value": 0.004, "changes": None if verdict == "no change" else ()}
     return Judgement(
-        *(after.cell_id, METRICS[metric], verdict, reason, before, after),
+        *(after.cell_id, METRICS[metric], verdict, reason, earlier, after),
         **{"case": case, **usual, **changes},
     )
 
@@ -73,7 +76,7 @@ def a_refusal(reason: str, cell: str = "cpu-gpt2-fp32-b1-s128-inference") -> Jud
 
 
 def an_answer(
-    *judgements: Judgement, command: str | None = None, **request: Any
+    *judgements: Judgement, command: str | None = None, of_one_database: bool = True, **request: Any
 ) -> RegressionAnswer:
     """The answer that these verdicts make."""
     sides = {key: request.pop(key) for key in ("only_before", "only_after") if key in request}
@@ -84,7 +87,8 @@ def an_answer(
         only_after=sides.get("only_after", ()),
     )
     selected = SelectionRequest(Path("results/benchmarks.duckdb"))
-    return RegressionAnswer(RegressionRequest(selected, "last", **request), known, command)
+    asked = RegressionRequest(selected, "last", **request)
+    return RegressionAnswer(asked, known, command, of_one_database)
 
 
 def _levels(history: Sequence[float], step: float | None) -> Levels:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from analysis.compare.compare import ComparisonBy, compare_selected, groups_of
 from analysis.compare.runs import OTHER_MACHINE, RunComparison, compare_runs
 from analysis.compare.values import SelectedValues, selected_values
-from analysis.results.metrics import Metric, metric_of
+from analysis.results.metrics import METRICS, Metric, metric_of
 from analysis.results.selection import Selection, newest_of_hosts
 from analysis.results.series import DETERMINED, SCOPE
 from analysis.results.synonyms import axis_of, meaning
@@ -141,7 +141,7 @@ def _refusal(
         scopes = ", ".join(sorted({str(value.facts[SCOPE]) for value in selected.values}))
         return NothingToDo(
             f"{alone}, as they have other energy scopes: {scopes}{more}",
-            hint="joules of different scopes do not compare; `--metric latency` compares times",
+            hint="joules of different scopes do not compare; another `--metric` does",
         )
     measure = _measuring_words(by, selected)
     properties = [
@@ -171,6 +171,15 @@ def _measuring_words(by: str, selected: SelectedValues) -> str:
     return f"measure more: `orchestrator bench --model {model} {options}`"
 
 
+def _metric_with_values(store: Store, selection: Selection) -> str | None:
+    """The first metric of which the selected results have values, the usual ones before others."""
+    names = dict.fromkeys((_USUAL_METRIC, "throughput", *METRICS))
+    return next(
+        (one for one in names if selected_values(store, selection, metric_of(one, store)).values),
+        None,
+    )
+
+
 def _nothing_selected(
     store: Store,
     selection: Selection,
@@ -181,7 +190,10 @@ def _nothing_selected(
     if selected.without:
         count = f"{selected.without:,} {plural(selected.without, 'result')}"
         return NothingToDo(
-            f"none of {count} has a value of {metric.name}", hint="try `--metric latency`"
+            f"none of {count} has a value of {metric.name}",
+            hint=f"try `--metric {other}`, of which they have values"
+            if (other := _metric_with_values(store, selection))
+            else "`orchestrator query latest_results --wide` shows what they have",
         )
     if selected.unquotable:
         count = f"{selected.unquotable:,} {plural(selected.unquotable, 'result')}"

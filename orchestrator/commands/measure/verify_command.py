@@ -110,7 +110,7 @@ def _verify_bundle(path: Path, *, as_json: bool) -> int:
     if not path.suffix and not path.exists():
         raise UsageError(
             f"{path}: there is no such bundle; did you mean --model {path}?",
-            hint="a bundle is a file that `orchestrator export --bundle` wrote",
+            hint="a bundle is a file that `orchestrator export --bundle FILE` wrote",
         )
     from orchestrator.commands.exchange.export_command import print_checked
     from orchestrator.exchange.bundles.check import open_bundle

@@ -96,10 +96,10 @@ def named_models(
 ) -> list[str]:
     """The models of a command: named ones, those of families, or all catalogued ones."""
     wanted = [require_family(name) for name in split_list(families)]
-    ways = [bool(models), bool(wanted), every_model]
-    if sum(ways) != 1:
+    if sum([bool(models), bool(wanted), every_model]) != 1:
         raise UsageError(
-            f"{command}: name the models by exactly one of --model, --family and --all",
+            f"{command}: name the models by exactly one of --model, --family"
+            f"{'' if command == 'recommend' else ', --modality'} and --all",
             hint="`orchestrator models list` shows them",
         )
     if every_model:

@@ -214,8 +214,8 @@ def _machines(store: Store, request: RecommendationRequest) -> tuple[CandidateMa
             shown = sorted({one.name for one in known})
             raise UsageError(
                 f"--hardware: nothing was measured on {name!r}{suggest(name, shown)}",
-                hint=f"there are results of {', '.join(shown[:5])}; `orchestrator query hardware`"
-                " lists all",
+                hint=f"there are results of {', '.join(shown[:5])};"
+                " `orchestrator query hardware_info` lists all",
             )
     return tuple(
         one

@@ -122,7 +122,7 @@ class _Requirements:
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="Only these devices, by the names of `query hardware`.",
+            help="Only these devices, by the names of `query hardware_info`.",
             callback=_names,
         ),
     ] = None

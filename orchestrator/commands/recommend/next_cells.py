@@ -132,7 +132,7 @@ def propose_next(
         message = ", ".join([*parts, *others[:_MOST_NAMED], *more])
         raise NothingToDo(
             f"{matrix}: no cell is left to measure here: {message}",
-            hint="add values to its axes, or see why cells are skipped: `orchestrator plan`",
+            hint="add values to its axes, or see why cells are skipped: `orchestrator plan MATRIX`",
         )
     numbers = weighed_numbers(len(candidates))
     weighed = [ProposedCell(candidates[number], None) for number in numbers]

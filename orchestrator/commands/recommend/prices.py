@@ -14,7 +14,7 @@ from runner.contract.errors import suggest
 
 _HINT = (
     "a file of prices is for example `{currency: EUR, backends: {cpu: {per_hour: 0.10}}}`;"
-    " under hardware, prices go by the devices' names that `orchestrator query hardware` shows"
+    " under hardware, prices go by the devices' names that `orchestrator query hardware_info` shows"
 )
 
 

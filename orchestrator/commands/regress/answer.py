@@ -7,12 +7,13 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.charts.chart import Chart
+from analysis.regress.bisection import grouped_versions
 from analysis.regress.cases import RegressionQuestion
 from analysis.regress.judgements import Judgement, Judgements, judge
 from analysis.regress.launches import THRESHOLD
 from analysis.results.metrics import metric_of
 from analysis.results.selection import usual_metrics
-from orchestrator.commands.results.run_words import measuring_words
+from orchestrator.commands.results.remedies import measuring_words
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides
 from orchestrator.store.store import Store
@@ -57,6 +58,8 @@ class RegressionAnswer:
     judgements: Judgements
     command: str | None = None
     """The command line that planned the judged run; None if nobody knows."""
+    of_one_database: bool = False
+    """True if the results of both sides lie in the question's database."""
 
     @property
     def judged(self) -> tuple[Judgement, ...]:
@@ -85,6 +88,13 @@ class RegressionAnswer:
             return NothingToDo.exit_code
         unclear = counts["inconclusive"] or counts["not comparable"] or self.below_grade
         return Inconclusive.exit_code if unclear else 0
+
+    def can_be_bisected(self, one: Judgement) -> bool:
+        """True for a regression of one series whose ends name two versions."""
+        if one.verdict != "regression" or one.before is None or one.after is None:
+            return False
+        before, after = (end.key(per_host=self.request.per_host) for end in (one.before, one.after))
+        return before == after and len(grouped_versions((one.before, one.after))) > 1
 
     def chart(self) -> Chart | None:
         """The drawing of the series that changed most; None if nothing could be compared."""
@@ -127,7 +137,8 @@ def judge_sides(sides: Sides, request: RegressionRequest) -> RegressionAnswer:
     command = None
     if len(runs) == 1 and isinstance(source, Store):
         command = source.command_of(runs.pop())
-    return RegressionAnswer(request, judgements, command)
+    own = isinstance(source, Store) and source.path == request.selected.database
+    return RegressionAnswer(request, judgements, command, own and sides.base.source is source)
 
 
 def status_command(answer: RegressionAnswer) -> str:
@@ -151,7 +162,7 @@ def _commands(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     request, counts = answer.request, answer.judgements.counts
     where = database_option(request.selected.database)
     run = _judged_run(answer)
-    if any(one.verdict == "regression" and one.model_change is None for one in answer.judged):
+    if answer.of_one_database and any(map(answer.can_be_bisected, answer.judged)):
         yield ["regress", *_question(request), "--bisect", *where]
     if counts["regression"] or counts["inconclusive"]:
         yield from _measuring(answer)
@@ -190,7 +201,10 @@ def _measuring(answer: RegressionAnswer) -> Iterator[Sequence[str]]:
     if words is None or {"--interleave", "--resume"} & {*words}:
         return
     base = answer.judgements.base
-    if {one.before.run_id for one in answer.judged if one.before} == {base}:
+    ends = [end for one in answer.judged for end in (one.before, one.after) if end]
+    has_images = all(end.facts.get("image_digest") for end in ends)
+    is_run = {one.before.run_id for one in answer.judged if one.before} == {base}
+    if has_images and is_run and answer.of_one_database:
         against = [] if "--compare-to" in words else ["--compare-to", base]
         yield [*words, *against, "--interleave"]
     needed = [one.launches_needed for one in answer.judged if one.launches_needed is not None]

@@ -1,6 +1,6 @@
 """Bisections: what a judgement found to be slower, and the versions between good and bad."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -113,7 +113,8 @@ def _case(
     after = judgement.after
     assert after is not None
     key = after.key(per_host=per_host)
-    between = _between(judgement, [one for one in own if one.key(per_host=per_host) == key])
+    ids = {one.result_id for one in own}
+    between = _between(judgement, [one for one in own if one.key(per_host=per_host) == key], ids)
     versions = grouped_versions(between)
     names_both_ends = (
         versions and versions[0].first is between[0] and versions[-1].results[-1] is between[-1]
@@ -137,7 +138,9 @@ def _case(
     return BisectionCase(judgement, bisection, tuple(between))
 
 
-def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[LaunchedResult]:
+def _between(
+    judgement: Judgement, series: Sequence[LaunchedResult], known: Collection[str]
+) -> list[LaunchedResult]:
     indices = {result.result_id: index for index, result in enumerate(series)}
     step = _last_step(judgement) if judgement.verdict != "regression" else None
     if step is not None:
@@ -145,9 +148,12 @@ def _between(judgement: Judgement, series: Sequence[LaunchedResult]) -> list[Lau
         return list(series[max(0, index - 2) : index + 2])
     ids = [end.result_id for end in (judgement.before, judgement.after) if end]
     absent = [name for name in ids if name not in indices]
+    if absent and absent[0] in known:
+        raise NothingToDo(f"{absent[0]} is of another series, so no version lies between them")
     if absent:
         raise NothingToDo(
-            f"{absent[0]} is not in this database", hint="`orchestrator merge` brings it here"
+            f"{absent[0]} is not in this database",
+            hint="`orchestrator merge RESULTS` brings it here",
         )
     return list(series[indices[ids[0]] : indices[ids[1]] + 1])
 

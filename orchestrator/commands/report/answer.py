@@ -162,7 +162,7 @@ def _imported(file: Path) -> Iterator[Path]:
         if refused is not None:
             raise UsageError(
                 f"{file}: {refused.summary}",
-                hint="`orchestrator import --mapping FILE` reads any other CSV or JSON",
+                hint=f"`orchestrator import {file} --mapping FILE` reads any other CSV or JSON",
             )
         if not database.exists():
             raise NothingToDo(

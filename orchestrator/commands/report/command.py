@@ -118,9 +118,12 @@ class ReportCommand(Judging, ResultSelection, Command):
 
     def _refuse_subject(self) -> None:
         if self.subject is not None:
-            meant = "" if self.topic == "prediction" else f"; did you mean --run {self.subject}?"
+            meant = "" if self.topic == "prediction" else f"--run {self.subject}"
+            if Path(self.subject).is_file():
+                meant = f"`report run {self.subject}`"
+            guess = f"; did you mean {meant}?" if meant else ""
             raise UsageError(
-                f"report {self.topic}: unexpected {self.subject!r}{meant}",
+                f"report {self.topic}: unexpected {self.subject!r}{guess}",
                 hint="a run or a file is named behind `report run` and `report regression` alone",
             )
 

@@ -20,7 +20,7 @@ _GRADES = {
     **dict.fromkeys(("D", "Low", "N/A"), "bad"),
 }
 _WORDS = {
-    **dict.fromkeys(("agree", "proven", "improvement"), "good"),
+    **dict.fromkeys(("agree", "within tolerance", "proven", "improvement"), "good"),
     **dict.fromkeys(("partial", "inconclusive"), "fair"),
     **dict.fromkeys(("wrong", "none", "regression"), "bad"),
 }

@@ -136,22 +136,47 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
     facts = []
     if all(row.proof == "proven" for row in rows):
         facts.append("device proven")
+    by_precision: dict[str, list[ResultRow]] = {}
+    for row in sorted(rows, key=lambda row: row.precision != "fp32"):
+        by_precision.setdefault(row.precision, []).append(row)
     if all(row.correct for row in rows):
-        facts.append("outputs agree with fp32")
+        facts += [_check(alike, alone=len(alike) == len(rows)) for alike in by_precision.values()]
     many = f"all {len(rows):,}: " if len(rows) > 1 else ""
     return f"{many}{', '.join(facts)}" if rows and facts else None
 
 
-def trust_line(grades: GradeSummary) -> str | None:
+def _check(rows: Sequence[ResultRow], *, alone: bool) -> str:
+    """The check that outputs of one precision passed; of one below fp32 with error and limit."""
+    precision = rows[0].precision
+    outputs = "outputs" if alone else f"{precision} outputs"
+    if precision == "fp32":
+        return f"{outputs} agree with {'fp32' if alone else 'the reference'}"
+    model = "this model" if len({row.model for row in rows}) == 1 else "these models"
+    known = {"off by": [row.off for row in rows], "allowed": [row.tolerance for row in rows]}
+    sizes = [f"{name} {_span(shares)} %" for name, shares in known.items() if None not in shares]
+    within = f"{outputs} within what {precision} may do to {model}"
+    return f"{within}: {', '.join(sizes)}" if sizes else within
+
+
+def _span(shares: Sequence[float | None]) -> str:
+    percents = [100 * share for share in shares if share is not None]
+    return " to ".join(dict.fromkeys(map(format_number, (min(percents), max(percents)))))
+
+
+def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:
     """The grades where some show no differences of 5 %, with the cause that explains most."""
-    if grades.is_sound or grades.worst is None:
+    if grades.worst is None or (grades.is_sound and not always):
         return None
     total, worst = sum(grades.grades.values()), grades.worst
     others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
     cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
-    cause = f": {finding_text(grades.cause.doubt, grades.cause.most)}" if grades.cause else ""
-    return f"grade {worst}: {cells}{beside}{cause}"
+    line = f"grade {worst}: {cells}{beside}"
+    if grades.cause is None:
+        return line
+    explained, count = grades.cause.cells, grades.grades[worst]
+    share = "" if explained == count else f" in {explained:,} of these {count:,}"
+    return f"{line}: {finding_text(grades.cause.doubt, grades.cause.most)}{share}"
 
 
 def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterator[str]:

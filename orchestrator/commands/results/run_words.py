@@ -2,9 +2,9 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import chain
 
 from analysis.results.row import ResultRow
 from analysis.results.series import agreeing_columns
@@ -16,61 +16,24 @@ from orchestrator.commands.results.answer_words import (
     proof_line,
     trust_line,
 )
+from orchestrator.commands.results.remedies import find_remedy, measuring_words
 from orchestrator.commands.results.result_table import print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, kind_of, remark_lines
-from orchestrator.screen.words.doubts import doubt_text, remedy_of
+from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.system.files import database_option
+from orchestrator.system.text import plural
 from runner.contract.axes import AXIS_NAMES, AxisName
-from runner.contract.cell import ProfileName
-from runner.contract.record.verdict import RemedyCode
+from runner.contract.record.verdict import DoubtCode, explains
 
-_PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
-_PROFILE = "--profile"
-_MEASURING = ("run", "bench")
-_FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
 _COMPARED_BY: tuple[AxisName, ...] = (
     *("backend", "runtime", "precision", "batch_size", "sequence_length", "threads", "workers"),
     *("mode", "model"),
 )
 """Properties by which a run's results are compared, the likeliest question first."""
 _BATCHES = "1,2,4,8"
-_NO_COMMAND: Collection[RemedyCode] = ("own_host", "larger_query", "accept_lateness")
-"""Remedies that the same command cannot bring."""
-_BY_PROFILE: Collection[RemedyCode] = ("profile", "calibrate_or_profile")
 _PLAIN = TableOptions()
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """Help against the cause that lowers most grades."""
-
-    sentence: str
-    """In words; ends with a colon where a command follows."""
-    command: str | None
-    """Without the program's name."""
-
-
-def find_remedy(report: RunReport) -> Remedy | None:
-    cause = report.grades.cause
-    if cause is None:
-        return None
-    doubt, words = cause.doubt, measuring_words(report.command)
-    if words is None or doubt.remedy in _NO_COMMAND:
-        return Remedy(f"{_capital(remedy_of(doubt))}.", None)
-    used = {row.profile for row in report.timed}
-    shortest = next((profile for profile in _PROFILES if profile in used), _PROFILES[-1])
-    longer = dict(pairwise(_PROFILES)).get(shortest)
-    if longer is not None:
-        words = [*_without(words, _PROFILE), _PROFILE, longer]
-    if doubt.takes_time and longer is not None:
-        sentence = "Measure longer:"
-    elif doubt.remedy in _BY_PROFILE:
-        sentence = f"{_capital(remedy_of(doubt))}:"
-    else:
-        sentence = f"{_capital(remedy_of(doubt, with_options=True))}, then:"
-    return Remedy(sentence, shlex.join(words))
 
 
 def next_commands(report: RunReport) -> tuple[str, ...]:
@@ -110,16 +73,6 @@ def comparable_property(rows: Sequence[ResultRow]) -> str | None:
     return None
 
 
-def measuring_words(command: str | None) -> list[str] | None:
-    """The command that planned the run, behind the program's name; None if it cannot be given."""
-    try:
-        typed = shlex.split(command or "")[1:]
-    except ValueError:  # a stranger's run may say anything
-        return None
-    words = [word for word in _without(typed, "--sort") if word not in _FOR_READERS]
-    return words if words and words[0] in _MEASURING else None
-
-
 def _more_batches(report: RunReport) -> list[str] | None:
     """The same bench with more batches, where nobody chose one and they can be compared."""
     words = measuring_words(report.command)
@@ -130,18 +83,6 @@ def _more_batches(report: RunReport) -> list[str] | None:
     if not words or words[0] != "bench" or not batched or any("batch" in word for word in words):
         return None
     return [*words, axis_called("batch_size").option, _BATCHES]
-
-
-def _without(words: Sequence[str], option: str) -> list[str]:
-    return [
-        word
-        for before, word in zip(("", *words), words, strict=False)
-        if option not in (before, word) and not word.startswith(f"{option}=")
-    ]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
@@ -226,25 +167,51 @@ def print_runs(
         print_results(run, as_json=False, table=table, quiet=quiet)
 
 
-def print_findings(report: RunsReport, *, as_json: bool) -> None:
-    """Print every reason against the runs' numbers, each with its remedy."""
-    findings = [
-        (run.run_id, [*change_lines(run.changes, run.results), *remarks(run.results)])
-        for run in report.runs
-    ]
+def print_findings(report: RunsReport, *, as_json: bool, verbose: bool = False) -> None:
+    """Print what speaks against the runs' numbers: the cause that explains most, or every one."""
     if as_json:
-        runs = [{"run_id": run_id, "findings": lines} for run_id, lines in findings]
+        runs = [_findings_data(run) for run in report.runs]
         single = report.group_id is None
         print_json(runs[0] if single else {"group_id": report.group_id, "runs": runs})
         return
-    for run_id, lines in findings:
-        print_line(f"run {run_id}")
-        for line in lines or ["nothing speaks against its numbers"]:
+    for run in report.runs:
+        print_line(f"run {run.run_id}")
+        reasons = remarks(run.results) if verbose else failures(run.results)
+        lines = [*change_lines(run.changes, run.results), *reasons]
+        sound = [] if run.grades.cause else ["nothing speaks against its numbers"]
+        for line in lines or sound:
             print_line(line)
+        if run.grades.cause and not verbose:
+            _print_trust(run, always=True)
+            print_line(_more_findings(run, run.grades.cause.doubt.code))
 
 
-def _print_trust(report: RunReport) -> None:
-    line = trust_line(report.grades)
+def _findings_data(run: RunReport) -> dict[str, object]:
+    findings = [*change_lines(run.changes, run.results), *remarks(run.results)]
+    known = {"cause": run.grades.cause, "remedy": find_remedy(run)}
+    data = {name: fact and asdict(fact) for name, fact in known.items()}
+    return {"run_id": run.run_id, **data, "findings": findings}
+
+
+def _more_findings(run: RunReport, code: DoubtCode) -> str:
+    """A line about the findings beside the cause that explains most."""
+    rows = [row.doubts for row in run.timed if row.doubts]
+    others = {one.code for doubts in rows for one in doubts} - {code}
+    unexplained = {
+        one.code
+        for doubts in rows
+        for one in doubts
+        if not any(cause.code == code and explains(cause, one) for cause in doubts)
+    }
+    count = f"{len(others) or 'no'} more {plural(len(others), 'finding')}"
+    may = len(others - unexplained)
+    explained = f", {may} of which it may explain" if may else ""
+    words = ["status", run.run_id, "--why", "--verbose", *database_option(run.database)]
+    return f"{count}{explained}: `{own_name()} {shlex.join(words)}` lists each cell's"
+
+
+def _print_trust(report: RunReport, *, always: bool = False) -> None:
+    line = trust_line(report.grades, always=always)
     if line is None:
         return
     print_line(line)

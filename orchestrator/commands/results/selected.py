@@ -90,7 +90,7 @@ class _OtherFilters:
     ] = None
     task: Annotated[list[str] | None, _names("Only these tasks.")] = None
     hardware: Annotated[
-        list[str] | None, _names("Only these devices, by the names that `query hardware` shows.")
+        list[str] | None, _names("Only these devices, by the names of `query hardware_info`.")
     ] = None
     host: Annotated[list[str] | None, _names("Only machines of these ids.")] = None
     hostname: Annotated[list[str] | None, _names("Only machines of these names.")] = None

@@ -30,7 +30,7 @@ ALLOWED = (
 _TEMPORARY = "cannot be unpacked into the temporary folder"
 _HINT = "free some space on its disk, or let `TMPDIR` name another folder"
 _ONE_VALUE = (
-    "{} holds one value a cell: a bundle, `orchestrator export --bundle`, holds its launches too"
+    "{} holds one value a cell: a bundle, `orchestrator export --bundle FILE`, holds launches too"
 )
 _RECORDS_HAVE = "schema_version"
 _PARQUET = ".parquet"

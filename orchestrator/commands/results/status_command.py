@@ -247,11 +247,15 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
         ),
     ] = None
     findings: Annotated[
-        bool, typer.Option("--why", help="List what speaks against the run's numbers.")
+        bool, typer.Option("--why", help="Name what speaks most against the run's numbers.")
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --why: everything that speaks against them.")
     ] = False
     json: Json = False
 
     def execute(self) -> None:
+        self.refuse_without("--why", ("verbose",))
         if self.run is None and not self.findings:
             installation = current_installation()
             status = report_status(self.results, self.database_file, installation)
@@ -269,7 +273,7 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
                 return
         report = report_runs(self.run or "last", self.database_file)
         if self.findings:
-            print_findings(report, as_json=self.json)
+            print_findings(report, as_json=self.json, verbose=self.verbose)
         else:
             print_runs(report, as_json=self.json, table=self, quiet=chosen.quiet)
             shown = set() if self.json else {run.run_id for run in report.runs}

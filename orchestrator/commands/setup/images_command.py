@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.backends.catalogue import known_backend
+from orchestrator.backends.catalogue import backend_in_image
 from orchestrator.commands.options.common import note
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_backend
@@ -69,7 +69,7 @@ class _OneImage(_OfRegistry, Command):
 
     @property
     def known(self) -> Backend:
-        return known_backend(self.backend)
+        return backend_in_image(self.backend)
 
 
 def _print_image(action: str, image: Image) -> None:
@@ -154,7 +154,7 @@ class VerifyImages(_OfRegistry, Command):
 
     def execute(self) -> int:
         """Check them; the exit code says whether all are valid."""
-        names = dict.fromkeys(image_name(known_backend(name)) for name in self.backends or ())
+        names = dict.fromkeys(image_name(backend_in_image(name)) for name in self.backends or ())
         images = verified_images(self.settings, tuple(names), self.key)
         print_verified_images(images, as_json=self.json)
         return 0 if all(image.valid for image in images) else ImageError.exit_code

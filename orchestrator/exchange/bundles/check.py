@@ -41,14 +41,14 @@ from runner.contract.files import STREAM_BYTES, open_plain
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
-_PATH_HINT = "name a bundle: a file that `orchestrator export --bundle` wrote"
+_PATH_HINT = "name a bundle: a file that `orchestrator export --bundle FILE` wrote"
 _UNPACKING_HINT = f"{REMEDY}, or let `TMPDIR` name another folder"
 _SHOWN_FAULTS = 3
 _FORMAT = BundleManifest.model_fields["format"].default
 _LISTS = (Member.RUNS, Member.HARDWARE, Member.ENVIRONMENTS, Member.ARTEFACTS)
 _NOT_EXACT = (
-    "is not byte for byte what `orchestrator export --bundle` writes: its headers were changed, it"
-    " was packed anew, or something stands before, between or behind its members"
+    "is not byte for byte what `orchestrator export --bundle FILE` writes: its headers were"
+    " changed, it was packed anew, or something stands before, between or behind its members"
 )
 
 

@@ -41,7 +41,7 @@ _OWN_BYTES = 512 << 20
 _LETTERS = 600
 _CHILD = f"import sys; from {__name__} import write_as_child; sys.exit(write_as_child())"
 _BUNDLE, _MESSAGE, _SPILL = "records.zip", "message", "spill"
-_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
+_HINT = "ask its owner for a bundle: `orchestrator export --bundle FILE`"
 
 
 def is_database(path: Path) -> bool:

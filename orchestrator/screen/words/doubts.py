@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from orchestrator.screen.words.reasons import behind, fill, formatted
+from orchestrator.screen.words.reasons import PLACE, behind, fill, formatted
 from runner.contract.reasons import Reason
 from runner.contract.record.verdict import Doubt, DoubtCode, RemedyCode
 
@@ -33,9 +33,10 @@ FINDINGS: Mapping[DoubtCode, str] = {
     "few_rounds": "{value:.0f} of {requested} rounds before {before:reason}",
     "governor": "governor is powersave",
     "harness_overhead": "the harness' overhead is {value:percent} of the median",
-    "hopeless_rate": "a query alone takes {value:.3g} ms, beyond slo_ms {slo_ms:g}",
+    "hopeless_rate": "a query alone takes {value:beside slo_ms} ms, beyond slo_ms {slo_ms:g}",
     "host_load": "host load {value:.1f} on {cores} cores",
-    "imprecise": "{median:median} is known within {value:percent}, not {requested:percent}",
+    "imprecise": "{median:median} is known within {value:beside requested percent}, not"
+    " {requested:beside value percent}",
     "inside_step": "a step inside the steady phase: {value:signed} time behind it",
     "inside_trend": "a trend inside the steady phase: {value:signed} time behind it",
     "kernel_shift": "fixed arithmetic took {value:signed} time after the cell",
@@ -113,24 +114,25 @@ def doubt_text(doubt: Doubt) -> str:
 
 def finding_text(doubt: Doubt, most: float | None = None) -> str:
     """The finding; with `most`, that of cells whose values reach from the doubt's to this one."""
+    facts = {**doubt.facts, "value": str(doubt.value if most is None else most)}
 
     def value(match: re.Match[str]) -> str:
-        least = formatted(str(doubt.value), match[1])
-        return least if most is None else _span(least, formatted(str(most), match[1]))
+        least = formatted(str(doubt.value), match[1], facts)
+        return least if most is None else _span(least, formatted(str(most), match[1], facts))
 
     template = _VALUE.sub(value, FINDINGS.get(doubt.code, doubt.code))
     reasons = behind(Reason("said", doubt.facts))
     special = {**reasons, "median": lambda name: _MEDIANS.get(doubt.facts.get(name, ""), name)}
-    return fill(template, doubt.facts, special)
+    return fill(template, facts, special)
 
 
-def remedy_of(doubt: Doubt, *, with_options: bool = False) -> str:
-    """The remedy, on request with the option that sets each key it names."""
+def remedy_of(doubt: Doubt) -> str:
+    return fill(REMEDIES.get(doubt.remedy, doubt.remedy), doubt.facts, {"key": "measure.{}".format})
 
-    def key(name: str) -> str:
-        return f"measure.{name}" + (f" (--set measure.{name}=…)" if with_options else "")
 
-    return fill(REMEDIES.get(doubt.remedy, doubt.remedy), doubt.facts, {"key": key})
+def keys_of(remedy: RemedyCode) -> list[str]:
+    """The keys of `measure` that a remedy raises."""
+    return [name for name, _, form in PLACE.findall(REMEDIES.get(remedy, "")) if form == "key"]
 
 
 def _span(least: str, most: str) -> str:

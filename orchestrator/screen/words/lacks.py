@@ -21,28 +21,39 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
         "browser_driver": "the browser's driver does not start: {error}",
         "browser_ended_at_once": "the browser[ {browser}] does not start: it ended at once",
     },
-    "Install the backend's packages, e.g. `make cpu`, `make openvino` or `make browser`, or"
-    " measure in its image with `--launcher docker`.": {
+    "Install it: {install_browser}; or measure in the image with `--launcher docker`.": {
         "browser_missing": "a browser is needed, which is not installed here",
-        "detector_package_missing": "transformers computes the loss of a detector with the package"
-        " {package}, which is not installed here",
-        "int8_package_missing": "int8 on openvino needs the package {package}, which is not"
-        " installed here",
-        "launcher_package_missing": "the process launcher needs {package}, which is not installed"
-        " here",
         "onnx_web_missing": "ONNX Runtime Web is needed, which is not installed here",
+    },
+    "Install it: `pip install {package}`.": {
+        "detector_package_missing": "transformers computes the loss of a detector with the package"
+        " {package}, which is not installed here"
+    },
+    "Install it: {install_openvino}; or measure in the image with `--launcher docker`.": {
+        "int8_package_missing": "int8 on openvino needs the package {package}, which is not"
+        " installed here"
+    },
+    "[Install it: {extra:install}; or m|M]easure in the image with `--launcher docker`.": {
+        "launcher_package_missing": "the process launcher needs {package}, which is not installed"
+        " here"
+    },
+    "Install it: {install_qnn}; or measure in the image with `--launcher docker`.": {
         "qnn_not_installed": "the package onnxruntime-qnn is not installed here",
         "qnn_package_missing": "onnxruntime on qnn needs the package {package}, which is not"
         " installed here",
+    },
+    "Install it: {runtime:install}; or measure in the image with `--launcher docker`.": {
         "runtime_package_missing": "the runtime {runtime} needs the package {package}, which is"
-        " not installed here",
+        " not installed here"
+    },
+    "Measure in the backend's image, which has such a build: `--launcher docker`; `orchestrator"
+    " doctor` tells whether this machine has the device.": {
         "torch_is_rocm": "torch {version} is a ROCm build, so it has no CUDA",
         "torch_without_cuda": "torch {version} is a build without CUDA",
-        "torch_without_mps": "torch {version} is a build without MPS, which only macOS on Apple"
-        " silicon has",
         "torch_without_rocm": "torch {version} is a build without ROCm",
     },
-    "Take another browser: ACCELMATRIX_BROWSER, or none for that of `make browser`.": {
+    "Take another browser: ACCELMATRIX_BROWSER, or none for the one that {install_browser}"
+    " installs.": {
         "browser_not_here": "{variable}: there is no browser {browser} here",
         "no_webnn": "this browser has no WebNN: {error}",
         "page_not_isolated": "the browser does not isolate the page, so it has neither threads nor"
@@ -131,8 +142,12 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
         "not_started": "not started: {cause:reason}",
         "stopped_after": "stopped after round {round}: {cause:reason}",
     },
-    "Measure on such a machine, then bring the results here: `orchestrator merge`.": {
-        "other_system": "backend {backend} exists on {systems} alone, and this is {here}"
+    "Measure on a machine that has it, then bring the results here: `orchestrator merge"
+    " RESULTS`.": {
+        "device_absent": "backend {backend}: {lacks}",
+        "other_system": "backend {backend} exists on {systems} alone, and this is {here}",
+        "torch_without_mps": "torch {version} is a build without MPS, which only macOS on Apple"
+        " silicon has",
     },
     "End what holds the port, which `ss -ltnp` names.": {
         "page_port": "a page's server cannot have {port} of 127.0.0.1: {error}"

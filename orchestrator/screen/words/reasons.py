@@ -47,7 +47,7 @@ _OPENVINO_DEVICES = (
     "ACCELMATRIX_DEVICE names one of those, or AUTO; a GPU needs Intel's OpenCL driver and"
     " /dev/dri, an NPU its driver and /dev/accel, both also inside the image"
 )
-_CUDA_STACK = "use the image cuda, or install the requirements of images/cuda"
+_CUDA_STACK = "use the image cuda, or install its stack: {install_cuda}"
 _HINTS: Mapping[ReasonCode, str] = {
     "browser_does_not_start": _A_BROWSER,
     "browser_driver": _A_BROWSER,
@@ -65,13 +65,12 @@ _HINTS: Mapping[ReasonCode, str] = {
     "engine_ignores": "use another engine, or `--launcher process`",
     "engine_rootless": "call it as the user who started the engine, or use an engine of root's",
     "engine_silent": "start it again, then `orchestrator run --resume last`",
-    "environment_produces": "rebuild the image of backend cpu, or install its extra: pip install"
-    " -e '.[cpu]'",
+    "environment_produces": "rebuild the image of backend cpu, or its environment: {install_cpu}",
     "folder_refused": _AS_PLANNED,
     "image_of_other_machine": "use an image of several platforms, or build one here",
     "image_unverified": "`orchestrator images build` makes one; `--image BACKEND={reference}`"
     " measures with this one, and its records say so",
-    "int8_package_missing": "install the backend's extra: pip install -e '.[openvino]'",
+    "int8_package_missing": "install the backend's stack: {install_openvino}",
     "job_image_refused": "`orchestrator images build {backend}` makes it",
     "mps_fallback": "unset {variable}",
     "no_compiler": "install g++, which AccelMatrix's images hold",
@@ -107,7 +106,7 @@ _HINTS: Mapping[ReasonCode, str] = {
     "too_many_threads": "name no more threads than the machine and `limits.cpus` have CPUs",
     "torch_is_rocm": _CUDA_STACK,
     "torch_without_cuda": _CUDA_STACK,
-    "torch_without_rocm": "use the image rocm, or install the requirements of images/rocm",
+    "torch_without_rocm": "use the image rocm, or install torch's ROCm build",
     "unreadable_to_job": "`chmod -R o+rX {root}`, or call the orchestrator as another user",
     "weights_unloadable": "name a folder with `path`; hubs are asked only where HF_HUB_OFFLINE=0"
     " is set",
@@ -133,7 +132,12 @@ REASONS: Mapping[ReasonCode, ReasonWords] = {
 }
 _OPTIONAL = re.compile(r"\[([^][|]*)(?:\|([^][]*))?\]")
 PLACE = re.compile(r"\{(\w+)(!r)?(?::([^}]*))?\}")
-_GIVEN = {f"install_{extra}": how_to_install(extra) for extra in ("browser", "cpu", "qnn")}
+_EXTRAS = {"onnxruntime_web": "browser", **dict.fromkeys(("onnxruntime", "torch"), "cpu")}
+"""The extras that install runtimes, where they have other names."""
+_GIVEN = {
+    f"install_{extra}": how_to_install(extra)
+    for extra in ("browser", "cpu", "cuda", "openvino", "qnn")
+}
 """Facts about this AccelMatrix."""
 _MISSING = "?"
 
@@ -153,6 +157,24 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "size": lambda size: format_size(round(size)),
     ",": lambda number: f"{round(number):,}",
 }
+_UNITS: Mapping[str, tuple[float, str]] = {"": (1, ""), "gb": (1e-9, " GB"), "percent": (100, " %")}
+
+
+def _plain(number: float) -> str:
+    return f"{number:.{2 if abs(number) < 10 else 3}g}"
+
+
+def apart(text: str, other: str, unit: str = "") -> str:
+    """A number as its unit is written, in more digits where it would look like another one."""
+    own, others = float(text), float(other)
+    usual = _FORMATS.get(unit, _plain)
+    if usual(own) != usual(others):
+        return usual(own)
+    (factor, suffix), longest = _UNITS[unit], range(2, 18)
+    pairs = ((f"{own * factor:.{n}g}", f"{others * factor:.{n}g}") for n in longest)
+    return next((mine + suffix for mine, theirs in pairs if mine != theirs), usual(own))
+
+
 Special = Mapping[str, Callable[[str], str]]
 """Formats of facts that are looked up in another way: each gives the words for a fact's name."""
 
@@ -169,17 +191,22 @@ def fill(template: str, facts: Facts, special: Special | None = None) -> str:
         if special and format_ in special:
             return special[format_](name)
         text = facts.get(name, _GIVEN.get(name, _MISSING))
-        return repr(text) if quoted else formatted(text, format_ or "")
+        return repr(text) if quoted else formatted(text, format_ or "", facts)
 
     return PLACE.sub(fact, _OPTIONAL.sub(chosen, template))
 
 
-def formatted(text: str, format_: str) -> str:
+def formatted(text: str, format_: str, facts: Facts) -> str:
     """The fact as its format says; as it is, if another version wrote no number there."""
     try:
+        if format_.startswith("beside "):
+            _, other, *unit = format_.split()
+            return apart(text, facts.get(other, text), *unit)
         if format_.startswith("plural "):
             count = round(float(text))
             return f"{count:,} {plural(count, format_.removeprefix('plural '))}"
+        if format_ == "install":
+            return how_to_install(_EXTRAS.get(text, text))
         if format_ in _FORMATS:
             return _FORMATS[format_](float(text))
         return format(float(text), format_) if format_ else text

@@ -20,8 +20,8 @@ OF_REFUSALS: Mapping[str, Mapping[ReasonCode, str]] = {
         " cache grows",
         "htp_fp16": "the HTP computes in fp16 whatever floating-point graph it is given",
         "memory_limit": "killed for exceeding the memory limit[ of {limit:size}], in phase {phase}",
-        "memory_short": "needs at least {needed_bytes:gb} of memory, and {allowed_bytes:gb} may be"
-        " used",
+        "memory_short": "needs at least {needed_bytes:beside allowed_bytes gb} of memory, and"
+        " {allowed_bytes:beside needed_bytes gb} may be used",
         "no_gradients": "whole numbers have no gradients",
         "no_polynomial": "the work of {model} is no polynomial of its sizes: at {shape} {count} is"
         " {number:,}, and {expected:,} follows from other shapes",
@@ -174,7 +174,7 @@ OF_REFUSALS: Mapping[str, Mapping[ReasonCode, str]] = {
     "Measure it with `--runtime torch`: it would run eagerly.": {
         "nothing_to_compile": "torch.compile found nothing to compile: the model runs eagerly"
     },
-    "Name sizes that the model takes: `orchestrator models show` lists them.": {
+    "Name sizes that the model takes: `orchestrator models show {model}` lists them.": {
         "size_no_multiple": "{model} takes {axis} of multiples of {bound}, not {size}",
         "size_too_large": "{model} takes {axis} of at most {bound}, not {size}",
         "size_too_small": "{model} takes {axis} of at least {bound}, not {size}",
@@ -191,8 +191,8 @@ OF_REFUSALS: Mapping[str, Mapping[ReasonCode, str]] = {
     },
     "Take a smaller model, batch or precision, or measure the same graph with `--backend cpu"
     " --runtime onnxruntime`.": {
-        "wasm_memory_short": "needs at least {needed_bytes:gb} of WebAssembly's memory, which ends"
-        " at {allowed_bytes:gb}"
+        "wasm_memory_short": "needs at least {needed_bytes:beside allowed_bytes gb} of"
+        " WebAssembly's memory, which ends at {allowed_bytes:beside needed_bytes gb}"
     },
     "Trace it with `--runtime onnxruntime`: the same graph.": {
         "web_no_profiler": "ONNX Runtime Web has no profiler whose times leave the page"
@@ -214,12 +214,15 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         "not_done": "not done after {limit_s:g} s, in phase {phase}",
         "nothing_left": "the runner ended well but left nothing that can be read",
         "output_too_large": "is larger than {most_bytes:size}",
-        "outputs_differ": "the outputs differ from the fp32 reference by {difference:.2g}"
-        " ({output}), {precision} is allowed {allowed:.2g}",
-        "outputs_differ_at_worst": "the outputs differ from the fp32 reference by {difference:.2g}"
-        " at the worst position ({output}), {precision} is allowed {allowed:.2g}",
-        "outputs_differ_in_mean": "the outputs differ from the fp32 reference by {difference:.2g}"
-        " in the mean of positions ({output}), {precision} is allowed {allowed:.2g}",
+        "outputs_differ": "the outputs differ from the fp32 reference by"
+        " {difference:beside allowed} ({output}), {precision} is allowed"
+        " {allowed:beside difference}",
+        "outputs_differ_at_worst": "the outputs differ from the fp32 reference by"
+        " {difference:beside allowed} at the worst position ({output}), {precision} is allowed"
+        " {allowed:beside difference}",
+        "outputs_differ_in_mean": "the outputs differ from the fp32 reference by"
+        " {difference:beside allowed} in the mean of positions ({output}), {precision} is allowed"
+        " {allowed:beside difference}",
         "page_silent": "{action}: the page did not answer within {seconds:g} s",
         "raised": "{kind}[: {text}]",
         "record_damaged": "its record was damaged and lies in {file}",
@@ -227,7 +230,7 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         " phase {phase}[, saying: {words}]",
         "said": "{text}",
         "step_differs": "in one training step the {where} differs from the fp32 reference by"
-        " {difference:.2g}, {precision} is allowed {allowed:.2g}",
+        " {difference:beside allowed}, {precision} is allowed {allowed:beside difference}",
         "tokens_missing": "generated {generated} of {requested} tokens",
         "tokens_shape": "generated tokens of shape {shape} for {samples} samples of {requested}"
         " tokens",

@@ -62,7 +62,7 @@ def write_exported(
         raise UsageError(
             f"{path}: no table of results: it lacks {', '.join(lacking[:3])}{more}",
             hint="`orchestrator export performance` writes a table that can be compared,"
-            " `orchestrator export --bundle` all that there is",
+            " `orchestrator export --bundle FILE` all that there is",
         )
     create(database, scratch=scratch)
     with (

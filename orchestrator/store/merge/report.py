@@ -82,7 +82,7 @@ class MergeReport:
             files = f"{len(whole)} damaged file{'s were' if len(whole) > 1 else ' was'}"
             yield (
                 f"{files} left out: {_some(_reasons(whole))}",
-                "remove what is damaged and measure again with `orchestrator run --resume`",
+                "remove what is damaged and measure again with `orchestrator run --resume RUN_ID`",
             )
         if partly := [file for file in self.damaged if file.records is not None]:
             count = sum(file.records or 0 for file in partly)

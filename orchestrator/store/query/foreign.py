@@ -25,7 +25,7 @@ from runner.contract.errors import StoreError
 _THEIRS = "theirs"
 """The name under which their database is attached."""
 _BUSY = re.compile(r"Could not set lock")
-_BUNDLE_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
+_BUNDLE_HINT = "ask its owner for a bundle: `orchestrator export --bundle FILE`"
 _COLUMNS = """
     SELECT table_name, column_name, data_type, column_default
     FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)

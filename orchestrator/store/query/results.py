@@ -145,7 +145,7 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
 _ROWS = """benchmark_performance_all p
     LEFT JOIN benchmark_results r ON r.result_id = p.result_id"""
 _ELSEWHERE = {
-    **dict.fromkeys(("reason_facts", "correct_code", "correct_facts", "doubts"), "r"),
+    **dict.fromkeys(("reason_facts", "correct_code", "correct_facts", "tolerance", "doubts"), "r"),
     "job": "j",
     "model_spec": "m",
     "environment_variables": "e",
@@ -173,12 +173,17 @@ def _with_doubts(row: dict[str, Any]) -> dict[str, Any]:
     return row if doubts is None else row | {"doubts": [Doubt(**doubt) for doubt in doubts]}
 
 
+_ALIKE = 0.8
+"""The similarity of Jaro and Winkler from which on one name may be meant by another."""
+
+
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
-    sql = """
-        SELECT result_id FROM benchmark_results
-        ORDER BY jaro_winkler_similarity(result_id, ?) DESC, recorded_at DESC, result_id LIMIT 1
+    alike = "greatest(jaro_winkler_similarity(result_id, $1), jaro_winkler_similarity(cell_id, $1))"
+    sql = f"""
+        SELECT result_id FROM benchmark_results WHERE {alike} >= $2
+        ORDER BY {alike} DESC, recorded_at DESC, result_id LIMIT 1
     """
-    row = connection.execute(sql, [result_id]).fetchone()
+    row = connection.execute(sql, [result_id, _ALIKE]).fetchone()
     return row[0] if row else None
 
 

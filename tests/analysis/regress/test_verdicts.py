@@ -13,6 +13,7 @@ from analysis.regress.verdicts import (
     launches_to_decide,
     looks_from,
     pairs_to_take,
+    threshold_to_decide,
     verdict_on,
     verdict_on_pairs,
 )
@@ -58,6 +59,15 @@ def test_the_interval_of_the_ratio_is_students() -> None:
     ratio = difference(1.10, 0.01).ratio
     margin = math.exp(2.306 * 0.01)
     assert (ratio.low, ratio.high) == pytest.approx((1.10 / margin, 1.10 * margin), rel=1e-4)
+
+
+@pytest.mark.parametrize(("ratio", "error"), [(1.0, 0.03), (1.15, 0.05), (0.8, 0.001)])
+def test_the_threshold_that_would_decide_is_the_least_that_does(ratio: float, error: float) -> None:
+    known = difference(ratio, error)
+    enough = threshold_to_decide(known)
+    for percent, verdict in ((enough, True), (enough - 1, False)):
+        found = verdict_on(known, 1.0, percent / 100, more_is_better=False)
+        assert (found == "no change") is verdict
 
 
 def falling(ratio: float, deviation: float) -> LevelShift:

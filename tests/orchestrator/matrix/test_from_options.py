@@ -134,7 +134,7 @@ def test_errors_name_the_option_of_an_axis(axis: str, text: str, sentence: str) 
     assert str(caught.value).startswith(sentence)
 
 
-_ONE_OF_THREE = "bench: name the models by exactly one of --model, --family and --all"
+_ONE_OF_THREE = "bench: name the models by exactly one of --model, --family, --modality and --all"
 
 
 @pytest.mark.parametrize(

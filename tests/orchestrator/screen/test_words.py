@@ -6,7 +6,14 @@ from typing import Any, get_args
 import pytest
 
 from orchestrator.screen.dictionary import WORDS, find_word
-from orchestrator.screen.words.doubts import FINDINGS, REMEDIES, doubt_text, finding_text, remedy_of
+from orchestrator.screen.words.doubts import (
+    FINDINGS,
+    REMEDIES,
+    doubt_text,
+    finding_text,
+    keys_of,
+    remedy_of,
+)
 from orchestrator.screen.words.reasons import (
     OF_STATUS,
     REASONS,
@@ -15,7 +22,14 @@ from orchestrator.screen.words.reasons import (
     reason_text,
     remedy_text,
 )
-from runner.contract.errors import BenchError, ImageError, Unavailable, UsageError, reason_of
+from runner.contract.errors import (
+    BenchError,
+    ImageError,
+    Unavailable,
+    UsageError,
+    how_to_install,
+    reason_of,
+)
 from runner.contract.reasons import (
     Reason,
     ReasonCode,
@@ -239,11 +253,10 @@ def test_values_of_several_cells_are_a_range() -> None:
     assert finding_text(load, 10.0) == "host load 8.1 to 10.0 on 2 cores"
 
 
-def test_a_remedy_names_the_option_that_sets_a_key() -> None:
+def test_a_remedy_names_the_keys_that_it_raises() -> None:
     unsettled = Doubt("warmup", "C", 7, "raise_warmup")
-    assert remedy_of(unsettled, with_options=True) == (
-        "raise measure.warmup_max_duration (--set measure.warmup_max_duration=…)"
-    )
+    assert remedy_of(unsettled) == "raise measure.warmup_max_duration"
+    assert keys_of("raise_min_duration_and_rounds") == ["min_duration", "rounds"]
 
 
 def test_every_word_has_three_lines_and_names_of_its_own() -> None:
@@ -274,3 +287,72 @@ def test_an_unknown_word_gets_a_guess() -> None:
     with pytest.raises(UsageError, match="did you mean grade") as caught:
         find_word("grad")
     assert caught.value.hint == "`orchestrator explain` lists the words"
+
+
+@pytest.mark.parametrize(
+    ("code", "facts", "text"),
+    [
+        (
+            "outputs_differ",
+            {
+                "difference": "1.004e-05",
+                "allowed": "1e-05",
+                "output": "logits",
+                "precision": "fp32",
+            },
+            "the outputs differ from the fp32 reference by 1.004e-05 (logits), fp32 is allowed"
+            " 1e-05",
+        ),
+        (
+            "step_differs",
+            {"where": "loss", "difference": "0.3", "allowed": "0.2", "precision": "bf16"},
+            "in one training step the loss differs from the fp32 reference by 0.3, bf16 is allowed"
+            " 0.2",
+        ),
+        (
+            "memory_short",
+            {"needed_bytes": "2000400000", "allowed_bytes": "2000000000"},
+            "needs at least 2.0004 GB of memory, and 2 GB may be used",
+        ),
+    ],
+)
+def test_a_value_beyond_a_limit_has_the_digits_that_show_it(
+    code: ReasonCode, facts: dict[str, str], text: str
+) -> None:
+    assert reason_text(Reason(code, facts)) == text
+
+
+def test_a_doubt_about_a_value_beyond_its_limit_shows_that_too() -> None:
+    imprecise = doubt("imprecise", "C", 0.0203, "raise_rounds", median="latency", requested=0.02)
+    assert finding_text(imprecise) == "the median is known within 2.03 %, not 2 %"
+    hopeless = doubt("hopeless_rate", "D", 100.04, "raise_slo", slo_ms=100)
+    assert finding_text(hopeless) == "a query alone takes 100.04 ms, beyond slo_ms 100"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "remedy"),
+    [
+        ("unverified", Reason("not_verified"), "Measure it without `--no-verify`."),
+        (
+            "unavailable",
+            Reason("device_absent", {"backend": "rocm", "lacks": "there is no /dev/dri/renderD*"}),
+            "Measure on a machine that has it, then bring the results here: `orchestrator merge"
+            " RESULTS`.",
+        ),
+        (
+            "unavailable",
+            Reason("runtime_package_missing", {"runtime": "onnxruntime", "package": "onnx"}),
+            f"Install it: {how_to_install('cpu')}; or measure in the image with"
+            " `--launcher docker`.",
+        ),
+        (
+            "unavailable",
+            Reason("launcher_package_missing", {"package": "torch"}),
+            "Measure in the image with `--launcher docker`.",
+        ),
+    ],
+)
+def test_a_remedy_fits_its_reason_and_this_installation(
+    status: str, reason: Reason, remedy: str
+) -> None:
+    assert remedy_text(status, reason) == remedy

@@ -10,7 +10,7 @@ from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, ProcessSpread
 from runner.contract.record.record import Columns
-from runner.contract.record.verdict import Doubt
+from runner.contract.record.verdict import Doubt, DoubtCode, Grade, heaviest_first
 from runner.contract.rounds import Energy, MemoryUse, RoundResult
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds, summarise_tokens
@@ -196,6 +196,29 @@ def test_the_heaviest_doubt_comes_first_and_others_before_a_lack_of_time() -> No
     codes = [doubt.code for doubt in doubts]
     ordered = ["queue_grew", "other_load", "peak_unverified"]
     assert sorted(ordered, key=codes.index) == ordered
+
+
+def a_doubt(code: DoubtCode, grade: Grade) -> Doubt:
+    return Doubt(code, grade, 0.3, "cool" if code == "inside_step" else "stop_them")
+
+
+@pytest.mark.parametrize(
+    ("doubts", "ordered"),
+    [
+        ("scatter D, other_load D, host_load D", "other_load, host_load, scatter"),
+        ("drift D, host_load D, other_load C", "other_load, host_load, drift"),
+        ("drift D, other_load B", "drift, other_load"),
+        ("imprecise C, governor B", "governor, imprecise"),
+        (
+            "inside_step D, one_process D, processor_heat D",
+            "processor_heat, one_process, inside_step",
+        ),
+        ("queue_grew D, other_load C", "queue_grew, other_load"),
+    ],
+)
+def test_a_cause_stands_before_the_symptoms_that_it_explains(doubts: str, ordered: str) -> None:
+    known = [a_doubt(*word.split()) for word in doubts.split(", ")]  # type: ignore[arg-type]
+    assert ", ".join(doubt.code for doubt in heaviest_first(known)) == ordered
 
 
 CELL = fake_cell(2, mode="generation", new_tokens=4)

@@ -1,6 +1,7 @@
 """Comparisons by a property and of two runs, checked against SQL by hand."""
 
 import math
+import re
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -233,6 +234,15 @@ def test_what_cannot_be_compared_is_refused_with_help(
         compared(database, **options)
     assert message in str(refused.value)
     assert hint is None or hint in (refused.value.hint or "")
+
+
+def test_a_metric_without_values_proposes_one_that_has_some(database: Path) -> None:
+    filters: Any = {"select": ("resnet18",)}
+    with pytest.raises(NothingToDo, match="has a value of energy") as refused:
+        compared(database, "precision", metric="energy", imported=True, filters=filters)
+    found = re.search(r"try `--metric (\w+)`", refused.value.hint or "")
+    assert found
+    assert compared(database, "precision", metric=found[1], imported=True, filters=filters).groups
 
 
 def test_two_runs_are_compared_cell_by_cell_with_what_differs(database: Path) -> None:

@@ -117,7 +117,7 @@ def test_sigterm_is_an_interruption(place: Workplace) -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ([], "--model, --family and --all"),
+        ([], "--model, --family, --modality and --all"),
         (["--model", "bert-tiny", "--all"], "exactly one"),
         (["--model", "bert-tinny"], "bert-tiny"),
         (["--model", "bert-tiny", "--precision", "fp17"], "--precision"),

@@ -30,7 +30,10 @@ OPEN = a_judgement(
     reason=VerdictReason("launches_would_decide", 8),
     facts={"batch_size": 2},
 )
+IMAGES = {"image_digest": "sha256:bb"}
+EARLIER = {"image_digest": "sha256:aa"}
 TWELVE = VerdictReason("launches_would_decide", 12)
+FEW = VerdictReason("pairs_would_not_decide", facts={"most": "28", "threshold": "3", "enough": "6"})
 APART = VerdictReason("runs_apart", 1.5)
 SPENT = {
     "code": "few_rounds",
@@ -60,7 +63,12 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
                 a_judgement("inconclusive", 0.0, reason=APART, facts={"batch_size": 32}),
             ],
             "3 inconclusive: 8 to 12 launches a side would decide (2), runs of it are 1.5 % apart:"
-            " more launches would not decide, `--interleave` would (1).",
+            " more launches would not decide, launches that take turns would (1).",
+        ),
+        (
+            [a_judgement("inconclusive", 0.03, reason=FEW)],
+            "The cell stays inconclusive: 28 pairs, the most that are made, would not decide at"
+            " 3 %: a quieter machine may, or `--threshold 6%`.",
         ),
         ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
         (
@@ -114,7 +122,11 @@ def test_trust_takes_two_lines_and_names_one_remedy(screen: Screen) -> None:
 
 def test_commands_to_go_on_with_are_understood() -> None:
     asked = {"metrics": ("p99",), "threshold": 0.1, "run": RUN}
-    answer = an_answer(a_judgement(), OPEN, command="orchestrator run m.yaml --quiet", **asked)
+    worse = a_judgement(facts=IMAGES, before=EARLIER)
+    facts = IMAGES | {"batch_size": 8}
+    undecided = a_judgement("inconclusive", reason=OPEN.explanation, facts=facts)
+    command = "orchestrator run m.yaml --quiet"
+    answer = an_answer(worse, undecided, command=command, **asked)
     cell = answer.judgements.judgements[0].cell_id
     assert regression_commands(answer) == (
         f"regress --baseline last {RUN} --metric p99 --threshold 0.1 --bisect",
@@ -122,9 +134,31 @@ def test_commands_to_go_on_with_are_understood() -> None:
         "run m.yaml --set measure.rounds=8",
         f"regress --accept {RUN} --because TEXT --select {cell}",
     )
-    for command in regression_commands(answer):
-        parse(command.split())
+    for line in regression_commands(answer):
+        parse(line.split())
     assert regression_commands(an_answer(SAME)) == ()
+    elsewhere = regression_commands(replace(answer, of_one_database=False))
+    assert not re.search("--bisect|--interleave", " ".join(elsewhere))
+
+
+@pytest.mark.parametrize(
+    ("facts", "before", "offered"),
+    [
+        (IMAGES, EARLIER, {"--bisect", "--interleave"}),
+        (IMAGES, {}, {"--interleave"}),
+        (IMAGES, {"model_id": "other", **EARLIER}, {"--interleave"}),
+        ({"git_commit": "b" * 40}, {"git_commit": "a" * 40}, {"--bisect"}),
+        ({}, {}, set()),
+    ],
+    ids=["images", "one image", "two series", "processes of two commits", "nothing known"],
+)
+def test_only_what_would_not_be_refused_is_proposed(
+    facts: dict[str, str], before: dict[str, str], offered: set[str]
+) -> None:
+    judged = a_judgement(facts=facts, before=before)
+    lines = regression_commands(an_answer(judged, command="orchestrator run m.yaml"))
+    words = {word for line in lines for word in line.split()}
+    assert words & {"--bisect", "--interleave"} == offered
 
 
 def test_a_run_whose_launches_took_turns_is_not_sent_to_measure_again() -> None:

@@ -9,11 +9,9 @@ import pytest
 
 from analysis.results.row import ResultRow
 from analysis.results.trust import Neighbour, changes
-from orchestrator.commands.results.answer_words import answer_lines, change_lines
+from orchestrator.commands.results.answer_words import answer_lines, change_lines, proof_line
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import (
-    Remedy,
-    find_remedy,
     next_commands,
     print_findings,
     print_results,
@@ -198,6 +196,32 @@ def test_the_answer_says_what_the_measurements_support(
     assert list(answer_lines(a_report(rows))) == answer
 
 
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ([a_row("a")], "device proven, outputs agree with fp32"),
+        (
+            [a_row("a", **INT8, tolerance=0.1)],
+            "device proven, outputs within what int8 may do to this model: off by 4.8 %, allowed"
+            " 10 %",
+        ),
+        (
+            [
+                *(a_row("a", **INT8, tolerance=0.1), a_row("b")),
+                a_row("c", **INT8 | {"off": 0.298, "model": "gpt2"}, tolerance=0.35),
+            ],
+            "all 3: device proven, fp32 outputs agree with the reference, int8 outputs within what"
+            " int8 may do to these models: off by 4.8 to 29.8 %, allowed 10 to 35 %",
+        ),
+        ([a_row("a", correct=False)], "device proven"),
+    ],
+)
+def test_outputs_below_fp32_are_said_to_be_off_by_what_they_are(
+    rows: list[ResultRow], line: str
+) -> None:
+    assert proof_line(rows) == line
+
+
 def busy(share: float) -> Doubt:
     return Doubt("other_load", "D", share, "stop_them")
 
@@ -221,34 +245,6 @@ def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> 
 
 
 SHORT = Doubt("few_iterations", "B", 9, "raise_duration")
-
-
-@pytest.mark.parametrize(
-    ("profile", "doubt", "command", "sentence", "offered"),
-    [
-        ("quick", SHORT, BENCH, "Measure longer:", "bench --model bert-tiny --profile standard"),
-        (
-            "standard",
-            SHORT,
-            "orchestrator run m.yaml",
-            "Measure longer:",
-            "run m.yaml --profile audit",
-        ),
-        (
-            "audit",
-            SHORT,
-            "orchestrator run m.yaml",
-            "Raise measure.max_duration (--set measure.max_duration=…), then:",
-            "run m.yaml",
-        ),
-        ("quick", SHORT, "orchestrator replay x", "Raise measure.max_duration.", None),
-    ],
-)
-def test_the_remedy_is_a_command_with_options_it_has(
-    profile: str, doubt: Doubt, command: str, sentence: str, offered: str | None
-) -> None:
-    row = a_row("a", profile=profile, grade="C", doubts=[doubt])
-    assert find_remedy(a_report([row], command=command)) == Remedy(sentence, offered)
 
 
 @pytest.mark.parametrize(
