@@ -20,7 +20,7 @@ from orchestrator.commands.results.result_table import print_result_tables
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.screen.lines import own_name, print_command, print_json, print_line
 from orchestrator.screen.remarks import Remark, kind_of, remark_lines
-from orchestrator.screen.words.doubts import doubt_text, remedy_of
+from orchestrator.screen.words.doubts import INHERIT_KEEPING, doubt_text, remedy_of
 from orchestrator.system.files import database_option
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import ProfileName
@@ -36,7 +36,9 @@ _COMPARED_BY: tuple[AxisName, ...] = (
 )
 """Properties by which a run's results are compared, the likeliest question first."""
 _BATCHES = "1,2,4,8"
-_NO_COMMAND: Collection[RemedyCode] = ("own_host", "larger_query", "accept_lateness")
+_NO_COMMAND: Collection[RemedyCode] = (
+    *("own_host", "larger_query", "smaller_batch", "accept_lateness"),
+)
 """Remedies that the same command cannot bring."""
 _BY_PROFILE: Collection[RemedyCode] = ("profile", "calibrate_or_profile")
 _PLAIN = TableOptions()
@@ -64,6 +66,8 @@ def find_remedy(report: RunReport) -> Remedy | None:
     longer = dict(pairwise(_PROFILES)).get(shortest)
     if longer is not None:
         words = [*_without(words, _PROFILE), _PROFILE, longer]
+    if doubt.remedy == "keep_memory":
+        words += shlex.split(INHERIT_KEEPING)
     if doubt.takes_time and longer is not None:
         sentence = "Measure longer:"
     elif doubt.remedy in _BY_PROFILE:

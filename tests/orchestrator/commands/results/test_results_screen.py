@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from orchestrator.commands.results.run_words import (
     print_runs,
     remarks,
 )
-from orchestrator.screen.words.doubts import doubt_text
+from orchestrator.screen.words.doubts import INHERIT_KEEPING, doubt_text
 from orchestrator.screen.words.reasons import remedy_text
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.record.verdict import Doubt
@@ -202,6 +203,7 @@ def busy(share: float) -> Doubt:
     return Doubt("other_load", "D", share, "stop_them")
 
 
+FAULTS = Doubt("page_faults", "B", 0.31, "keep_memory")
 BENCH = "orchestrator bench --model bert-tiny --profile quick --json --sort id"
 
 
@@ -242,6 +244,16 @@ SHORT = Doubt("few_iterations", "B", 9, "raise_duration")
             "run m.yaml",
         ),
         ("quick", SHORT, "orchestrator replay x", "Raise measure.max_duration.", None),
+        (
+            *("audit", FAULTS, "orchestrator bench --model bert-tiny --inherit-environ HTTP_PROXY"),
+            "Let glibc keep freed memory (`export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1`)"
+            f" and pass that on by `{INHERIT_KEEPING}`, then:",
+            f"bench --model bert-tiny --inherit-environ HTTP_PROXY {INHERIT_KEEPING}",
+        ),
+        (
+            *("audit", replace(FAULTS, remedy="smaller_batch"), "orchestrator run m.yaml"),
+            *("Measure a smaller batch_size.", None),
+        ),
     ],
 )
 def test_the_remedy_is_a_command_with_options_it_has(
