@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from performance.sessions import open_job_session
 from runner.backends.graphs.feeds import forward_pass
 from runner.contract.graph import find_graph
 from runner.contract.job import Job
@@ -87,7 +86,9 @@ def onnxruntime_call(job: Job, graphs: Path) -> Callable[[], object]:
 def torch_call(job: Job) -> Callable[[], object]:
     import torch
 
-    session = open_job_session(job)
+    from runner.backends.torch.backend import open_session
+
+    session = open_session(job, usable_cpus(read_environment()))
     inputs = synthesise(job.model, job.cells[0], job.weights_seed)
     model, arguments = session._model, session.bind(job.cells[0], inputs).arguments
     return torch.inference_mode()(lambda: model(**arguments))

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from transformers import ResNetConfig
 
@@ -57,10 +58,9 @@ def prepared(
 ) -> list[tuple[Job, float]]:
     """A job for each batch, as a short run made it, with the median of its query in seconds."""
     results, path = folder / "results", folder / "resnet-18"
-    sizes = {"depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512], "num_labels": 256}
-    config = ResNetConfig(
-        **sizes, layer_type="basic", architectures=["ResNetForImageClassification"]
-    )
+    sizes: dict[str, Any] = {"depths": [2, 2, 2, 2], "hidden_sizes": [64, 128, 256, 512]}
+    sizes |= {"num_labels": 256, "architectures": ["ResNetForImageClassification"]}
+    config = ResNetConfig(**sizes, layer_type="basic")
     config.save_pretrained(path)
     named = str(path) if model == path.name else model
     command = ["-m", "orchestrator", "bench", "--model", named, "--runtime", runtime]

@@ -68,7 +68,7 @@ def test_nothing_is_told_where_the_kernel_counts_none_or_iterations_run_elsewher
 def test_a_search_of_a_peak_has_none_as_its_latencies_are_those_of_some_trials(
     target_qps: float | None, told: bool
 ) -> None:
-    slo = {} if target_qps else {"slo_ms": 100.0}
+    slo: dict[str, Any] = {} if target_qps else {"slo_ms": 100.0}
     cell = fake_cell(scenario="server", target_qps=target_qps, **slo)
     scene, job = Scene(), a_job([cell], measure=PROFILES["quick"].model_copy(update={"max_s": 5.0}))
     result = measure_server(scene.session, job, cell, scene.instruments(), scene.sleep)
