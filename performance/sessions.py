@@ -1,5 +1,7 @@
 """Jobs and sessions of real models in this process, for measurements of the runner itself."""
 
+from typing import Any
+
 from runner.backends import load_runtime
 from runner.backends.base import Session
 from runner.contract.axes import Mode, Precision
@@ -12,18 +14,13 @@ from runner.correctness.reference import fixed_cell
 from runner.measure.environment import read_environment, usable_cpus
 
 
-def torch_job(model: str, measure: Measure = PROFILES["quick"]) -> Job:
-    """A job of one cell: batch 1, 128 tokens, fp32, on the CPU."""
+def torch_job(model: str, measure: Measure = PROFILES["quick"], **axes: Any) -> Job:
+    """A job of one cell: batch 1, 128 tokens, fp32, on the CPU, unless `axes` say otherwise."""
     spec = find(model)
-    cell = Cell(
-        model=model,
-        backend="cpu",
-        runtime="torch",
-        precision="fp32",
-        batch_size=1,
-        sequence_length=128 if spec.takes_sequence else None,
-        mode="inference",
-    )
+    usual = {"model": model, "backend": "cpu", "runtime": "torch", "precision": "fp32"}
+    length = 128 if spec.takes_sequence else None
+    size = {"batch_size": 1, "sequence_length": length, "mode": "inference"}
+    cell = Cell.model_validate({**usual, **size, **axes})
     return Job(
         run_id="performance",
         id=cell.job_id,
@@ -48,18 +45,7 @@ def modes_of(model: str) -> tuple[Mode, ...]:
 
 
 def verification_job(model: str, mode: Mode, precision: Precision) -> Job:
-    """A job of one cell of torch at the shape of references; its own is named after the mode."""
-    spec = find(model)
-    cell = Cell(
-        model=model,
-        backend="cpu",
-        runtime="torch",
-        precision=precision,
-        batch_size=2,
-        sequence_length=32 if spec.takes_sequence else None,
-        mode=mode,
-        new_tokens=4 if mode == "generation" else None,
-    )
-    changes = {"purpose": "verify", "cells": (cell,), "reference": mode, "honest": PRECISIONS}
-    job = torch_job(model).model_copy(update=changes)
-    return job.model_copy(update={"cells": (fixed_cell(job),)})
+    """A job of one cell of torch at the shape of references."""
+    job = torch_job(model, precision=precision, mode=mode)
+    changes = {"purpose": "verify", "reference": mode, "honest": PRECISIONS}
+    return job.model_copy(update={**changes, "cells": (fixed_cell(job),)})

@@ -1,4 +1,4 @@
-"""Two processes in turns of a second, so that both see the same machine.
+"""Two processes in short turns, so that both see the same machine.
 
 A shared machine's speed changes by some percent from one ten seconds to the next, more than the
 difference in question. So the runner and a tool are both loaded, and SIGSTOP and SIGCONT
@@ -11,8 +11,6 @@ import subprocess
 import time
 from collections.abc import Sequence
 from itertools import cycle
-
-TURN_S = 1.0
 
 
 class Stoppable:
@@ -37,10 +35,10 @@ class Stoppable:
         self._send(signal.SIGSTOP)
         self._began = time.monotonic()
 
-    def take_turn(self) -> bool:
-        """Let it work for a second; True if it has not ended."""
+    def take_turn(self, turn_s: float) -> bool:
+        """Let it work for so many seconds; True if it has not ended."""
         self._send(signal.SIGCONT)
-        time.sleep(TURN_S)
+        time.sleep(turn_s)
         if self._process.poll() is not None:
             return False
         self._send(signal.SIGSTOP)
@@ -61,9 +59,11 @@ class Stoppable:
             self._process.send_signal(number)
 
 
-def alternate(first: Stoppable, second: Stoppable, seconds: float) -> tuple[str, str]:
+def alternate(
+    first: Stoppable, second: Stoppable, seconds: float, turn_s: float
+) -> tuple[str, str]:
     """Alternate two processes until one ends, after so many seconds; returns both outputs."""
     for process in cycle((first, second)):
-        if not process.take_turn():
+        if not process.take_turn(turn_s):
             break
     return first.end(seconds), second.end(seconds)

@@ -169,6 +169,8 @@ _RESOURCES = {
     "memory_load_peak_bytes": _if_ok("(memory_bytes * 0.9)::BIGINT"),
     "memory_baseline_bytes": _if_ok("40000000"),
     "memory_method": _if_ok("'cgroup peak'"),
+    "page_faults": _if_ok(f"40 * {uniform(24)}"),
+    "page_fault_s": _if_ok("1e-6"),
     "energy_joules": _ENERGY,
     "energy_per_sample_joules": (
         f"CASE WHEN mode <> 'startup' THEN ({_ENERGY}) / (batch_size * {DURATIONS}) END"

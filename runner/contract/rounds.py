@@ -120,6 +120,14 @@ class DeviceState(Frozen):
     reason; empty if it never was, None where nothing counts them."""
 
 
+class PageFaults(Frozen):
+    """Minor page faults of a process over its timed iterations."""
+
+    count: int
+    cost_s: float
+    """Cost of one, as new memory was written behind them."""
+
+
 class RoundResult(Frozen):
     """Measurements of one cell in one round."""
 
@@ -144,6 +152,8 @@ class RoundResult(Frozen):
     cpu_clock: CpuClock | None = None
     device: DeviceState | None = None
     """The accelerator's state; None where there is none, or none that tells."""
+    page_faults: PageFaults | None = None
+    """None where they are not known, or not of these iterations."""
     measured_at: AwareDatetime | None = None
     """The moment at which its steady phase ended, UTC; None if it depends on no other round."""
     load_average_1m: float

@@ -46,6 +46,7 @@ from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from runner.measure.memory.meter import memory_meter
 from runner.measure.noise import noise_meter
+from runner.measure.page_faults import PageFaultMeter
 from runner.measure.phases import time_once
 from runner.modes.base import Instruments
 from runner.modes.registry import COLD_MODES, measure_warm, workload_of
@@ -272,6 +273,7 @@ class Harness:
             accelerator=accelerator_reader(cell.backend, uuid, pci_address),
             cpu_clock=self._cpu_clock,
             noise=noise_meter(self._environment.cpu_affinity, of_tree=self._of_tree),
+            page_faults=PageFaultMeter(here=not self._of_tree),
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,

@@ -25,6 +25,7 @@ from runner.contract.rounds import (
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, doubts_of, grade_of, imprecision
+from runner.measure.page_faults import page_fault_columns
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.percentiles import BOUNDED, percentile_columns
 from runner.measure.statistics.replication import (
@@ -135,6 +136,7 @@ def summarise_rounds(
         **_memory(rounds),
         **_energy(rounds, cell),
         **_noise([result.noise for result in rounds]),
+        **page_fault_columns(rounds),
         **_cpu_clock([result.cpu_clock for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
         **_grade([*_own_doubts(rounds), *doubts]),

@@ -1,6 +1,7 @@
 """Grade of a cell's numbers, from the doubts about them."""
 
 import math
+import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,6 +21,7 @@ from runner.contract.record.verdict import (
 )
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import seconds
+from runner.measure.page_faults import KEEPING, page_fault_columns
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.summary import LatencySummary
 
@@ -57,6 +59,10 @@ repeats for so long has noise longer than the cell. Of independent iterations, o
 seems to need more than 3."""
 HELD = 0.01
 """Share of the time for which a clock may be held down: it moves a median by less than that."""
+PAGE_FAULTS = Scale(b=0.05, c=math.inf)
+"""Share of the time that page faults may take: an allocator that keeps memory saves it."""
+_NEW_MEMORY = 1.0
+"""Faults of an iteration below which it has no new memory: lists of durations grow as well."""
 _CHOSEN_REASONS = ("SyncBoost",)
 """Reasons for a low GPU clock that the user chose, so that the clock stays the same."""
 _POWER_REASONS = ("Power", "PackagePower")
@@ -91,6 +97,7 @@ def doubts_of(
         _noise(rounds, cores),
         _throttling(rounds),
         _instrument(service or summary, conditions),
+        _page_faults(rounds, service or summary, conditions.environment),
     )
     return list(doubts)
 
@@ -197,3 +204,20 @@ def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Dou
     for code, cost_s in costs_s.items():
         share = cost_s / summary.latency_median_s if summary.latency_median_s else math.inf
         yield from scaled(BIAS, share, code, "larger_query", share)
+
+
+def _page_faults(
+    rounds: Sequence[RoundResult], summary: LatencySummary, host: Host
+) -> Iterator[Doubt]:
+    """The doubt about time that goes into new memory, at most: threads share it if they fault at
+    once. Where glibc keeps memory already, or another library allocates, a smaller batch helps.
+    """
+    columns = page_fault_columns(rounds)
+    if columns.get("page_faults", 0.0) < _NEW_MEMORY:
+        return
+    cost_s = columns["page_faults"] * columns["page_fault_s"]
+    share = min(1.0, cost_s / summary.latency_mean_s) if summary.latency_mean_s else 1.0
+    keeps = set(KEEPING) <= (host.environment_variables or {}).keys()
+    is_glibc = platform.libc_ver()[0] == "glibc"
+    remedy: RemedyCode = "keep_memory" if is_glibc and not keeps else "smaller_batch"
+    yield from scaled(PAGE_FAULTS, share, "page_faults", remedy, share)

@@ -1,8 +1,8 @@
 """Shared by modes: instruments, the workload of inference and of all, phases of a warm cell."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +28,7 @@ from runner.measure.environment import load_average_1m
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.measure.page_cache import PageCache
+from runner.measure.page_faults import PageFaultMeter
 from runner.measure.phases import (
     SelfTimed,
     TimeSeries,
@@ -54,6 +55,7 @@ class Instruments:
     """Called as a phase begins, never while something is timed."""
     accelerator: AcceleratorReader = field(default_factory=AcceleratorReader)
     page_cache: PageCache = field(default_factory=PageCache)
+    page_faults: PageFaultMeter = field(default_factory=PageFaultMeter)
     cpu_clock: CpuClockMeter = field(default_factory=lambda: CpuClockMeter(()))
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
@@ -68,6 +70,12 @@ class Instruments:
     def enough_windows(self) -> int | None:
         """Windows of a warm-up that are enough, as earlier rounds found; None if none settled."""
         return self.earlier[-1].enough_windows if self.earlier else None
+
+    @contextmanager
+    def unmeasured(self) -> Iterator[None]:
+        """Ignore the memory and the page faults of what happens inside."""
+        with self.page_faults.uncounted(), self.memory.unmeasured():
+            yield
 
 
 class Workload(ABC):
@@ -146,11 +154,15 @@ def measure_phases(
             instruments.enter("steady")
             instruments.accelerator.begin()
             instruments.cpu_clock.begin()
+            instruments.page_faults.begin()
             measured = measure(workload, warmup)
+            instruments.page_faults.end()
             device = instruments.accelerator.read()  # at once, before its clock goes down again
             cpu_clock = instruments.cpu_clock.end()
             measured_at = datetime.now(UTC)
         noise = instruments.noise.after()
+        with instruments.memory.unmeasured():
+            page_faults = instruments.page_faults.read()
         if measured.get("cut_short"):  # whatever executed it answers no more
             memory = MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None)
         else:
@@ -168,6 +180,7 @@ def measure_phases(
         noise=noise,
         device=device,
         cpu_clock=cpu_clock,
+        page_faults=page_faults,
         memory=memory,
         measured_at=measured_at,
         load_average_1m=load,
@@ -188,7 +201,7 @@ def _iterate(workload: Workload, _: WarmUp, *, job: Job, instruments: Instrument
     instruments.energy.start()
     cut_short: Reason | None = None
     try:
-        unmeasured = instruments.memory.unmeasured
+        unmeasured = instruments.unmeasured
         durations: Sequence[int] = run_steady_phase(workload, quota, unmeasured, workload.series)
     except TimedOut as silence:  # it answered no more
         if not silence.ended_ns:

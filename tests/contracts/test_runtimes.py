@@ -206,6 +206,19 @@ def test_outputs_become_named_arrays_that_are_the_same_each_time(
     assert all((once[name] == again[name]).all() for name in once)
 
 
+def test_outputs_that_are_kept_do_not_change_with_later_queries(job: Job, session: Session) -> None:
+    cell = job.cells[1]
+    query = session.bind(cell, inputs_of(job, cell))
+    kept = session.arrays(query())
+    copies = {name: array.copy() for name, array in kept.items()}
+    later = session.arrays(query())
+    other = session.bind(cell, synthesise(job.model, cell, seed=1))
+    other()
+    other()
+    assert not any(np.shares_memory(kept[name], later[name]) for name in kept)
+    assert all((kept[name] == copies[name]).all() for name in kept)
+
+
 def test_a_session_that_gave_memory_back_answers_as_before(job: Job, session: Session) -> None:
     cell = job.cells[0]
     before = session.arrays(session.bind(cell, inputs_of(job, cell))())
@@ -222,6 +235,12 @@ def test_as_many_tokens_are_generated_as_asked_each_with_its_time_and_greedily(
         generate = session.bind_generation(cell, inputs_of(job, cell), FakeClock())
         once, again = generate(), generate()
         assert (once.tokens == again.tokens).all()
+        assert not np.shares_memory(once.tokens, again.tokens)
+        logits = generate.forced(once.tokens)
+        as_given = logits.copy()
+        generate()
+        generate.forced(again.tokens)
+        assert (logits == as_given).all()
         for generated in (once, again):
             assert generated.tokens.shape == (cell.batch_size, 5)
             assert generated.tokens.dtype == np.int64

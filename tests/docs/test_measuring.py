@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from performance.__main__ import MEASUREMENTS
-from runner.contract.axes import Mode, Precision
+from runner.contract.axes import Mode, Precision, Runtime
 from runner.contract.record.measured import Efficiency, Resources, Timing
 from runner.contract.record.modes import Arrivals, Generation, Startup, Training
 from runner.contract.record.quality import Trust
@@ -40,6 +40,7 @@ SCALES: Mapping[str, str] = {
     "size of `noise_kernel_shift`": "SHIFT",
     "`clock_resolution_s`": "BIAS",
     "`harness_overhead_s`": "BIAS",
+    "`page_faults` × `page_fault_s`": "PAGE_FAULTS",
 }
 """The scale behind each finding, by how its row begins."""
 
@@ -114,6 +115,12 @@ def test_the_timed_regions_are_those_in_the_records() -> None:
     for mode, path in sources:
         region = listed[mode].partition("; and then as")[0]
         assert region in (ROOT / "runner" / path).read_text("utf-8")
+
+
+def test_what_each_runtime_allocates_while_it_is_timed_is_told() -> None:
+    rows = PAGE.rows("runtime", "what is allocated inside the timed region")
+    listed = [name for row in rows for name in row[0].replace("`", "").split(", ")]
+    assert sorted(listed) == sorted(get_args(Runtime))
 
 
 @pytest.mark.parametrize(

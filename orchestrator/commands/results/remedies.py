@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.results.synonyms import axis_of
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.matrix.load import ORDERED, field_name, key_value_text, matrix_source
-from orchestrator.screen.words.doubts import keys_of, remedy_of
+from orchestrator.screen.words.doubts import INHERIT_KEEPING, keys_of, remedy_of
 from orchestrator.system.text import format_duration, parse_duration
 from runner.contract.cell import ProfileName
 from runner.contract.errors import BenchError
@@ -23,7 +23,9 @@ _MEASURING = ("run", "bench")
 _FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
 _IN_MEASURE = ("--iterations", "--rounds")
 """Options of `bench` for keys of `measure`."""
-_NO_COMMAND: Collection[RemedyCode] = ("own_host", "larger_query", "accept_lateness", "read_why")
+_NO_COMMAND: Collection[RemedyCode] = (
+    *("own_host", "larger_query", "smaller_batch", "accept_lateness", "read_why"),
+)
 """Remedies that the same command cannot bring."""
 _NO_LENGTH = ("heat_duration", "precision_target", "profile")
 """Keys of `measure` that do not say how long to measure."""
@@ -57,6 +59,8 @@ def find_remedy(report: RunReport) -> Remedy | None:
     shortest = next((profile for profile in _PROFILES if profile in used), _PROFILES[-1])
     try:
         words, changes = _changes(words, alike, shortest)
+        if doubt.remedy == "keep_memory":
+            words = [*words, *shlex.split(INHERIT_KEEPING)]
     except (ValueError, OverflowError):  # a stranger's run may say anything
         return Remedy(f"{sentence}.", None)
     if doubt.takes_time and _PROFILE in changes:

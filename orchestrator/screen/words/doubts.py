@@ -12,6 +12,9 @@ _CALIBRATE = "calibrate this host by `orchestrator doctor --calibrate`"
 _UNSHOWN = "differences below {value:percent} are not shown"
 _RATES = "offered {offered_qps:.4g} qps, completed {completed_qps:.3g}"
 _PEAK = "the peak of this process lies between {low_qps:.3g} and {high_qps:.3g} qps"
+KEEP_MEMORY = "MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1"
+"""The settings of glibc's allocator (mallopt(3)) by which it gives nothing back to the kernel."""
+INHERIT_KEEPING = "--inherit-environ MALLOC_MMAP_MAX_,MALLOC_TRIM_THRESHOLD_"
 
 FINDINGS: Mapping[DoubtCode, str] = {
     "accelerator_held": "the accelerator's clock was held down {value:percent} of the time"
@@ -47,6 +50,7 @@ FINDINGS: Mapping[DoubtCode, str] = {
     "one_process": f"one process: {_UNSHOWN}",
     "one_round_of_starts": f"one round of starts: {_UNSHOWN}",
     "other_load": "other processes used {value:percent} of the CPU time",
+    "page_faults": "page faults of new memory took up to {value:percent} of the time",
     "peak_bracket": f"{_PEAK}; the {{value:.0f}} s that were left are too few for another verdict",
     "peak_unverified": "no verdict of fresh schedules verified the peak of {value:.3g} qps",
     "processor_heat": "heat held the processor's clock down {value:percent} of the time",
@@ -73,6 +77,8 @@ REMEDIES: Mapping[RemedyCode, str] = {
     "free_memory": "free memory",
     "governor": "set it to performance (cpupower frequency-set -g performance)",
     "hold_clock": "cool it, raise its power limit, or lock its clock where it can hold it",
+    "keep_memory": f"let glibc keep freed memory (`export {KEEP_MEMORY}`) and pass that on"
+    f" by `{INHERIT_KEEPING}`",
     "larger_query": "measure a larger batch_size or sequence_length",
     "lift_quota": "lift it",
     "longer_or_quieter": "measure longer, on a quieter machine",
@@ -95,6 +101,7 @@ REMEDIES: Mapping[RemedyCode, str] = {
     "remeasure": "measure it again",
     "run_several": "run it several times",
     "several_processes": "measure longer, in several processes",
+    "smaller_batch": "measure a smaller batch_size",
     "stop_others": "stop what else runs",
     "stop_them": "stop them",
 }

@@ -108,8 +108,8 @@ class OnnxSession(GraphSession):
     clock_resolution_s = None
     energy_device = EnergyDevice()
     timed_region = (
-        "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are new "
-        "values there, freed inside, and the device is synchronised; sessions are made before"
+        "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs in values "
+        "there that the binding keeps, and the device is synchronised; sessions are made before"
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:

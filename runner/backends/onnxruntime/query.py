@@ -82,22 +82,29 @@ class BoundPart:
                 self._binding.bind_ortvalue_input(name, inputs[name])
         self.taken = tuple(name for name in taken if name not in inputs)
         self._names = [output.name for output in session.get_outputs()]
+        self._bind_outputs()
         self._binding.synchronize_inputs()
 
     def __call__(self, given: OrtValues) -> dict[str, Any]:
-        outputs = self.execute(given)
+        """Execute into the values of the call before, which a binding keeps."""
+        outputs = self._execute(given)
         self._binding.synchronize_outputs()
         return outputs
 
-    def execute(self, given: OrtValues) -> dict[str, Any]:
-        """Execute into new values, as plain `run` does, not into those of the call before."""
-        binding, device = self._binding, self._device
-        for name in self.taken:
-            binding.bind_ortvalue_input(name, given[name])
+    def execute_anew(self, given: OrtValues) -> dict[str, Any]:
+        """Execute into new values: those of the call before may be given."""
+        self._bind_outputs()
+        return self._execute(given)
+
+    def _bind_outputs(self) -> None:
         for name in self._names:
-            binding.bind_output(name, device.memory, device.index)
-        self.session.run_with_iobinding(binding)
-        return dict(zip(self._names, binding.get_outputs(), strict=True))
+            self._binding.bind_output(name, self._device.memory, self._device.index)
+
+    def _execute(self, given: OrtValues) -> dict[str, Any]:
+        for name in self.taken:
+            self._binding.bind_ortvalue_input(name, given[name])
+        self.session.run_with_iobinding(self._binding)
+        return dict(zip(self._names, self._binding.get_outputs(), strict=True))
 
 
 def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
@@ -141,7 +148,7 @@ class OnnxExecutor:
         session = self._opened.sessions[self._part]
         if session is not self._bound.session:
             self._bound = BoundPart(session, {}, self._opened.device)
-        return self._bound.execute(feeds)
+        return self._bound.execute_anew(feeds)
 
     def read(self, value: Any) -> npt.NDArray[Any]:
         """The value on the host; a run ends as the device has finished."""

@@ -103,8 +103,8 @@ class OpenVINOSession(GraphSession):
     clock_resolution_s = None
     timed_region = (
         "OpenVINO's synchronous infer: inputs lie in host memory that the request reads, outputs "
-        "are new tensors there, on other devices than the CPU the request's own; copies to a "
-        "device and conversion to its precision are inside; models are compiled before"
+        "in the request's own, which it keeps; copies to a device and conversion to its precision "
+        "are inside; models are compiled before"
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:

@@ -186,7 +186,6 @@ class OpenVINOGraph:
             shapes = ((key, slot.shape.to_string()) for key, slot in slots.items())
             part = self._compiled(name, () if generates else tuple(shapes))
             request = PartRequest(part.model, part.compiled)
-            request.renew_outputs()
             request.read(slots)
             requests.append(request)
             return request.outputs(executed.parts[name].outputs)

@@ -12,8 +12,6 @@ import openvino as ov
 
 from runner.backends.graphs.session import Outputs
 
-_HOST = "CPU"
-
 
 @dataclass(frozen=True)
 class Slot:
@@ -34,7 +32,6 @@ class PartRequest:
         self.request: Any = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
         self._moving: Mapping[str, Slot] = {}
-        self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
 
     def read(self, inputs: Mapping[str, Slot]) -> None:
         self._inputs = inputs
@@ -44,27 +41,13 @@ class PartRequest:
     def __call__(self) -> None:
         """Execute and wait; without `share_outputs` the Python layer would copy all outputs."""
         self._set(self._moving)
-        for index, (kind, shape) in self._fresh.items():  # a name may be an input's as well
-            self.request.set_output_tensor(index, ov.Tensor(kind, shape))
         self.request.infer(share_outputs=True)
 
     def outputs(self, names: Iterable[str]) -> dict[str, Slot]:
         shapes = {name: self.compiled.output(name).partial_shape for name in names}
         return {
-            name: Slot(partial(self._tensor, name), shape, shape.is_dynamic or bool(self._fresh))
+            name: Slot(partial(self._tensor, name), shape, shape.is_dynamic)
             for name, shape in shapes.items()
-        }
-
-    def renew_outputs(self) -> None:
-        """Write outputs into new memory in each call, unless an accelerator has its own."""
-        if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
-            return
-        # An output that is an input shares its memory: other memory would hide what was given.
-        inputs = {name for value in self.compiled.inputs for name in value.get_names()}
-        self._fresh = {
-            index: (output.element_type, output.shape)
-            for index, output in enumerate(self.compiled.outputs)
-            if not output.partial_shape.is_dynamic and inputs.isdisjoint(output.get_names())
         }
 
     @contextmanager
@@ -143,7 +126,6 @@ class PartExecutor:
 def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
     request = PartRequest(model, compiled)
     (name,) = compiled.input(0).get_names()
-    request.renew_outputs()
     request.read({name: to_slot(np.zeros(1, dtype=np.float32))})
     return GraphQuery([request], request.outputs([name]))
 

@@ -182,6 +182,12 @@ class Resources(Frozen):
     memory_gpu_buffer_peak_bytes: NonNegative[int] | None = None
     """Highest use by a page's buffers of WebGPU, loading included, bytes; null likewise."""
 
+    page_faults: NonNegative[float] | None = None
+    """Minor page faults of the process by its timed iterations: most are new memory. Null in
+    browsers, in `startup`, where a peak is sought, and where the kernel counts none."""
+    page_fault_s: NonNegative[float] | None = None
+    """Seconds that one costs, measured behind the steady phase; null likewise."""
+
     energy_joules: Positive[float] | None = None
     """Energy that counters added up over the steady phase, joules."""
     energy_per_sample_joules: Positive[float] | None = None

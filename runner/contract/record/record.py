@@ -22,7 +22,7 @@ Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
 CONTENT_FIELDS = set(ModelSpec.model_fields) - MODEL_LABELS
-SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
+SCHEMA_VERSION = 8  # raised with every change of the columns; a merge refuses records of another
 
 
 class Record(

@@ -26,20 +26,19 @@ DoubtCode = Literal[
     "contradicted", "cut_short", "drift", "drift_in_order", "few_iterations",
     "few_rounds", "governor", "harness_overhead", "hopeless_rate", "host_load", "imprecise",
     "inside_step", "inside_trend", "kernel_shift", "kernel_spread", "late_starts", "no_trial",
-    "one_process", "one_round_of_starts", "other_load", "peak_bracket", "peak_unverified",
-    "processor_heat", "queue_grew",
-    "queue_left", "quota", "rounding", "scale_skipped", "scatter", "steal",
-    "too_few_for_median", "warmup",
+    "one_process", "one_round_of_starts", "other_load", "page_faults", "peak_bracket",
+    "peak_unverified", "processor_heat", "queue_grew", "queue_left", "quota", "rounding",
+    "scale_skipped", "scatter", "steal", "too_few_for_median", "warmup",
 ]
 RemedyCode = Literal[
     "accept_lateness", "calibrate", "calibrate_cool_or_rounds", "calibrate_or_profile", "cool",
     "cool_or_rounds", "cool_processor", "fewer_workers", "fix_clock", "free_memory", "governor",
-    "hold_clock", "larger_query", "lift_quota", "longer_or_quieter", "lower_rate",
+    "hold_clock", "keep_memory", "larger_query", "lift_quota", "longer_or_quieter", "lower_rate",
     "mixed_precision", "own_host", "profile", "quieter", "raise_budget",
     "raise_duration", "raise_duration_or_lower_rate", "raise_iterations",
     "raise_min_duration_and_rounds", "raise_rounds", "raise_slo", "raise_slo_or_duration",
     "raise_warmup", "raise_warmup_iterations", "read_why", "remeasure", "run_several",
-    "several_processes", "stop_others", "stop_them",
+    "several_processes", "smaller_batch", "stop_others", "stop_them",
 ]
 TAKES_TIME: Collection[RemedyCode] = frozenset({
     "calibrate_cool_or_rounds", "cool_or_rounds", "longer_or_quieter", "raise_duration",

@@ -262,7 +262,10 @@ def measure_server(
             "doubts": [*outcome.doubts, *late_starts(served)],
         }
 
-    return measure_phases(make, serve, session, job, instruments)
+    result = measure_phases(make, serve, session, job, instruments)
+    if cell.seeks_peak:  # faults of all trials, latencies of those at the peak
+        return result.model_copy(update={"page_faults": None})
+    return result
 
 
 def serve_at_rate(server: Server, rate: float, job: Job, spent_ns: int = 0) -> ServerResult:

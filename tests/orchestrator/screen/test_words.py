@@ -214,6 +214,10 @@ DOUBTS: list[tuple[DoubtCode, float | None, RemedyCode, dict[str, Any], str]] = 
         "the iterations ended early: series: the page did not answer within 2 s: measure it again",
     ),
     (
+        *("page_faults", 0.31, "smaller_batch", {}),
+        "page faults of new memory took up to 31 % of the time: measure a smaller batch_size",
+    ),
+    (
         *("contradicted", 2.0, "several_processes", {"run": "r"}),
         "run r took 2.00 times as long with the same software: measure longer, in several"
         " processes",

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.screen.words.doubts import doubt_text
 from runner.contract.job import PROFILES
 from runner.contract.record.verdict import Doubt, percent, with_doubt
-from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
+from runner.contract.rounds import CpuClock, DeviceState, Noise, PageFaults, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, doubts_of, grade_of
 from runner.measure.statistics.summary import LatencySummary, summarise
@@ -272,3 +272,48 @@ def test_one_more_doubt_is_the_first_if_none_is_heavier(
     ordered = [another, other] if is_first else [other, another]
     assert columns == {"grade": result, "doubts": ordered}
     assert with_doubt({}, another) == {"grade": more, "doubts": [another]}
+
+
+KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("faults", "variables", "libc", "remedy"),
+    [
+        (15_000, None, "glibc", "keep_memory"),
+        (1_300, {"MALLOC_MMAP_MAX_": "0"}, "glibc", "keep_memory"),
+        (15_000, KEPT, "glibc", "smaller_batch"),
+        (15_000, None, "", "smaller_batch"),
+        (1_200, None, "glibc", None),
+        (0.5, None, "glibc", None),
+    ],
+    ids=["new memory", "one variable", "kept already", "another allocator", "below 5 %", "none"],
+)
+def test_page_faults_that_cost_five_percent_are_a_doubt_with_what_helps_here(
+    monkeypatch: pytest.MonkeyPatch,
+    faults: float,
+    variables: dict[str, str] | None,
+    libc: str,
+    remedy: str | None,
+) -> None:
+    monkeypatch.setattr("platform.libc_ver", lambda: (libc, "2.36"))
+    host = HOST.model_copy(update={"environment_variables": variables})
+    summary = measured()
+    cost_s = 0.04 * summary.latency_mean_s / 1_000
+    counted = PageFaults(count=round(20 * faults), cost_s=cost_s if faults > 1 else 1.0)
+    raised = doubts(
+        summary, quiet_round(page_faults=counted), conditions=replace(CONDITIONS, environment=host)
+    )
+    expected = [("page_faults", "B", remedy)] if remedy else []
+    assert [(doubt.code, doubt.grade, doubt.remedy) for doubt in raised] == expected
+    if remedy:
+        assert raised[0].value == pytest.approx(min(1.0, 4e-5 * faults))
+
+
+def test_a_queue_is_judged_by_the_time_of_its_queries() -> None:
+    served, waited = measured(), replace(measured(), latency_mean_s=1.0, latency_median_s=1.0)
+    faults = PageFaults(count=20_000, cost_s=0.1 * served.latency_mean_s / 1_000)
+    rounds = [quiet_round(page_faults=faults)]
+    raised = doubts_of(waited, MEASURE, rounds, CONDITIONS, served)
+    assert "page_faults" in {doubt.code for doubt in raised}
+    assert "page_faults" not in {doubt.code for doubt in doubts(waited, *rounds)}

@@ -12,7 +12,7 @@ from orchestrator.commands.app import app
 from orchestrator.commands.results.remedies import Remedy, find_remedy
 from orchestrator.commands.results.run_report import RunReport, RunsReport
 from orchestrator.commands.results.run_words import print_findings
-from orchestrator.screen.words.doubts import REMEDIES
+from orchestrator.screen.words.doubts import INHERIT_KEEPING, KEEP_MEMORY, REMEDIES
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.record.verdict import Doubt, DoubtCode, Grade, RemedyCode
 from tests.conftest import ROOT
@@ -41,6 +41,7 @@ HOPELESS = a_doubt("hopeless_rate", "raise_slo", 130.0, slo_ms="100")
 ROUNDING = a_doubt("rounding", "mixed_precision", 0.2)
 ROOM = a_doubt("concurrent_room", "fewer_workers", 3, requested="8")
 FAILED = a_doubt("concurrent_failed", "fewer_workers", 8)
+FAULTS = a_doubt("page_faults", "keep_memory", 0.31)
 SINGLE = a_doubt("one_process", "calibrate_or_profile", 0.15)
 BUDGET = a_doubt("few_rounds", "raise_budget", 2)
 ROUNDS = "--set measure.rounds=2 --set measure.max_rounds=4"
@@ -107,6 +108,12 @@ def the_report(profile: str, doubt: Doubt, command: str) -> RunReport:
                 "Raise slo_ms, then:",
             ),
             "--model bert-tiny --scenario server --slo-ms 260 --profile standard",
+        ),
+        (
+            *("audit", FAULTS, f"{BENCH} --iterations 9 --inherit-environ HTTP_PROXY"),
+            f"Let glibc keep freed memory (`export {KEEP_MEMORY}`) and pass that on by"
+            f" `{INHERIT_KEEPING}`, then:",
+            f"--model bert-tiny --iterations 9 --inherit-environ HTTP_PROXY {INHERIT_KEEPING}",
         ),
         (
             *("quick", ROUNDING, TRAINING + " --training-precision pure"),

@@ -128,6 +128,18 @@ def single(tmp_path: Path) -> OnnxGraph:
     return opened_in(tmp_path, save_graph(tmp_path, {"forward": layer()}))
 
 
+def test_a_binding_keeps_the_outputs_of_a_query_and_steps_of_a_generation_have_new_ones(
+    single: OnnxGraph,
+) -> None:
+    query = query_over(single, x=X)
+    first, second = query()["logits"], query()["logits"]
+    assert first.data_ptr() == second.data_ptr()
+    part = OnnxExecutor(single, "forward")
+    feeds = {"x": part.place("x", X)}
+    step, following = part(feeds)["logits"], part(feeds)["logits"]
+    assert step.data_ptr() != following.data_ptr()
+
+
 def test_a_query_with_copies_brings_its_inputs_along_in_each_call(single: OnnxGraph) -> None:
     query = query_over(single, x=X.copy())
     expected = to_host(query())["logits"]

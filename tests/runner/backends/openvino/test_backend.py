@@ -102,6 +102,18 @@ def test_a_shape_is_compiled_as_it_is_bound_and_held_until_the_next(
     assert earlier() is None
 
 
+def test_a_request_keeps_its_outputs_which_those_who_keep_them_get_as_copies(
+    session: OpenVINOSession,
+) -> None:
+    query = session.bind(THREE, x(3))
+    first = session.outputs_of(query())["logits"]
+    kept = session.arrays(query())["logits"]
+    assert np.shares_memory(first, session.outputs_of(query())["logits"])
+    assert not np.shares_memory(first, kept)
+    first[:] = -1.0
+    assert kept == pytest.approx(expected(x(3)), abs=1e-4)
+
+
 def test_a_file_that_openvino_cannot_read_is_unsupported_in_its_words(graphs: Path) -> None:
     file = graphs / KEY / "dynamic" / "forward.onnx"
     file.write_bytes(b"\0" * file.stat().st_size)
