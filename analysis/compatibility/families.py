@@ -1,7 +1,7 @@
 """Families of models in a row each: best backend, int8's memory, scaling with the batch."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import Any
@@ -27,6 +27,9 @@ class MeanRatio:
     cells: int
     sure: int
     """Cells whose difference is beyond interval and grades, and points where the mean does."""
+    equal: int
+    """Cells that are equal within the threshold."""
+    undecided: int
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,16 @@ class FamilySummary:
     def is_sure(self) -> bool:
         """True if the backend is beyond noise better than its rival in most cells."""
         return self.speedup is None or 2 * self.speedup.sure > self.speedup.cells
+
+
+def doubt_lines(families: Sequence[FamilySummary]) -> Iterator[str]:
+    """What the question mark means, by the outcomes of the cells behind it."""
+    doubtful = [one.speedup for one in families if one.speedup and not one.is_sure]
+    equal, undecided, cells = (
+        sum(getattr(one, name) for one in doubtful) for name in ("equal", "undecided", "cells")
+    )
+    if doubtful:
+        yield f"?: not shown in most cells: of {cells:,} {undecided:,} undecided, {equal:,} equal"
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
@@ -125,5 +138,7 @@ def _mean(
     if not ratios:
         return None
     mean = geometric_mean(ratios)
-    sure = sum(one.differs is True and (one.speedup > 1) == (mean > 1) for one in values)
-    return MeanRatio(mean, min(ratios), max(ratios), len(ratios), sure)
+    kinds = Counter(one.outcome.kind for one in values if one.outcome)
+    sure = kinds["better" if mean > 1 else "worse"]
+    ends = (min(ratios), max(ratios))
+    return MeanRatio(mean, *ends, len(ratios), sure, kinds["equal"], kinds["undecided"])

@@ -22,12 +22,19 @@ from analysis.regress.verdicts import (
 from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.outcomes import Outcome, OutcomeKind
+from analysis.statistics.ratios import PROMISES, Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
+_OUTCOMES: Mapping[RegressionVerdict, OutcomeKind] = {
+    "regression": "worse",
+    "improvement": "better",
+    "no change": "equal",
+    "inconclusive": "undecided",
+}
 _WOULD_DECIDE = ("launches_would_decide", "pairs_would_decide")
 
 
@@ -48,6 +55,14 @@ class Judgement:
     changes: tuple[str, ...] | None = None
     """The first candidates for the cause; None where records do not tell, and where nothing
     changed."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The verdict as other comparisons name it; None where nothing was compared."""
+        kind = _OUTCOMES.get(self.verdict)
+        if kind == "undecided" or (self.case and self.case.accepted is not None):
+            return Outcome("undecided", self.explanation.code if self.explanation else None)
+        return Outcome(kind) if kind else None
 
     @property
     def reason(self) -> str:
@@ -193,6 +208,8 @@ def _judgement(
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
             reason = _decider(case.difference, threshold, paired=case.paired)
+        elif verdict == "no change" and (reason := _doubt_about_equality(case, threshold)):
+            verdict = "inconclusive"
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(
@@ -210,6 +227,16 @@ def _objection(case: Case) -> VerdictReason | None:
         if side.grade == "D" and not case.paired:
             return VerdictReason(code, facts={"run": side.run_id})
     return None
+
+
+def _doubt_about_equality(case: Case, threshold: float) -> VerdictReason | None:
+    """The worse grade, if differences beyond the threshold are within what it leaves open."""
+    worse = max(case.before, case.after, key=lambda side: side.grade)
+    promise = PROMISES.get(worse.grade, math.inf)
+    if case.paired or promise <= threshold:
+        return None
+    facts = {"grade": worse.grade, "run": worse.run_id}
+    return VerdictReason("grade_allows", 100 * promise, facts)
 
 
 def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:

@@ -1,7 +1,7 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
@@ -10,6 +10,7 @@ from analysis.compare.values import MACHINE_KEY, Replication, spread_in_words
 from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
 from analysis.statistics.numbers import format_number, number_range
+from analysis.statistics.outcomes import Outcome, counted_words, deciding_lines
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3
@@ -23,8 +24,7 @@ _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     """The metric, what it is compared by, and the facts that results of these groups share."""
     metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
-    words = shared_words_of(groups)
-    return f"{metric}: {words}" if words else metric
+    return ": ".join(filter(None, (metric, shared_words_of(groups))))
 
 
 def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
@@ -41,6 +41,7 @@ def hidden_note(groups: int, rows: int) -> Iterator[str]:
 
 def comparison_notes(comparison: ComparisonBy) -> Iterator[str]:
     yield from _answers(comparison)
+    yield from deciding_notes(comparison)
     yield from _setting_notes(comparison)
     yield from _basis_notes(comparison)
     yield from _left_out(comparison)
@@ -67,38 +68,27 @@ def _answers(comparison: ComparisonBy) -> Iterator[str]:
 
 def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Metric) -> str:
     """The sentence about one value beside the baseline, as far as the measurements support it."""
-    count = len(rows)
-    begin = f"In {metric.label}, {name}"
-    unknown = [row.speedup for row in rows if row.differs is None]
-    if len(unknown) == count:
-        doubt = "nothing tells whether that is more than chance"
-        if all(row.result.is_imported for row in rows):
-            doubt = "nobody here proved it"
-        elif any(row.result.marks for row in rows):
-            doubt = "what is marked must not be quoted"
-        return f"{begin} is {number_range(unknown)} times as good as {baseline}; {doubt}."
-    shown = [row.speedup for row in rows if row.differs]
-    better, worse = [one for one in shown if one > 1], [one for one in shown if one < 1]
-    ends = rows[0].speedup_interval
-    interval = ""  # of the only speed-up; those of several are in the table
-    if count == 1 and ends is not None:
-        interval = f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
-    parts: list[str] = []
-    for speedups in filter(None, (better, worse)):
-        as_good = "times" if parts else f"times as good as {baseline}"
-        share = f" in {len(speedups):,} of {count:,}" if count > 1 else ""
-        parts.append(f"is {number_range(speedups)}{interval} {as_good}{share}")
-    if open_ := count - len(shown) - len(unknown):
-        share = f" in {open_:,} of {count:,}" if count > 1 else ""
-        beside = "" if parts else f" from {baseline}"
-        parts.append(f"shows no difference{beside}{share}")
-    if unknown:
-        parts.append(f"cannot be told from chance in {len(unknown):,}")
+    answer = f"{name} beside {baseline}: {counted_words(_outcomes(rows), metric)}"
+    row = rows[0]
+    if len(rows) == 1 and row.outcome:
+        ends = row.speedup_interval
+        interval = f" (95 %: {number_range((ends.low, ends.high))})" if ends else ""
+        size = f"{format_number(row.speedup)} times as good as {baseline}{interval}"
+        answer = f"{name} is {size}: {row.outcome.words(metric)}"
     scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
-    if scaling:
-        parts.append(f"has a scaling efficiency of {number_range(scaling)}")
-    *first, last = parts
-    return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
+    efficiency = f"; scaling efficiency {number_range(scaling)}" if scaling else ""
+    return f"In {metric.label}, {answer}{efficiency}."
+
+
+def _outcomes(rows: Iterable[ComparedValue]) -> Iterator[tuple[Outcome | None, float]]:
+    return ((row.outcome, row.speedup) for row in rows)
+
+
+def deciding_notes(comparison: ComparisonBy) -> Iterator[str]:
+    """What would decide the undecided ones; the newest result of the worst grade tells most."""
+    results = [row.result for row in comparison.rows]
+    worst = max(results, key=lambda one: (one.grade, str(one.facts["run_id"])))
+    return deciding_lines((row.outcome for row in comparison.rows), str(worst.facts["run_id"]))
 
 
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
@@ -145,12 +135,6 @@ def _basis_notes(comparison: ComparisonBy) -> Iterator[str]:
         yield (
             f"Differences between processes are not in intervals of one {one} alone:"
             " `--profile standard` takes several."
-        )
-    doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
-    if doubtful:
-        yield (
-            f"{doubtful:,} of {len(rows):,} {plural(len(rows), 'result')} have grade D, which shows"
-            " no difference: `orchestrator status last --why` tells why."
         )
 
 
@@ -205,25 +189,16 @@ def pair_notes(pair: RunComparison, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
     yield _pair_answer(pair)
+    yield from deciding_notes(pair.comparison)
     yield from _verdict_notes(pair)
     yield from _change_notes(pair)
     yield from _basis_notes(pair.comparison)
 
 
 def _pair_answer(pair: RunComparison) -> str:
-    shown = [cell.after.speedup for cell in pair.cells if cell.after.differs]
-    better = [times for times in shown if times > 1]
-    worse = [times for times in shown if times < 1]
-    unknown = sum(cell.after.differs is None for cell in pair.cells)
-    same = len(pair.cells) - len(shown) - unknown
-    parts = [
-        *([f"{len(better):,} better ({number_range(better)} times as good)"] if better else []),
-        *([f"{len(worse):,} worse ({number_range(worse)} times as good)"] if worse else []),
-        *([f"{same:,} without a difference that is shown"] if same else []),
-        *([f"{unknown:,} where nothing tells it from chance"] if unknown else []),
-    ]
-    count = len(pair.cells)
-    return f"Of {count:,} {plural(count, 'cell')} of both runs: {', '.join(parts)}."
+    count, outcomes = len(pair.cells), _outcomes(cell.after for cell in pair.cells)
+    words = counted_words(outcomes, pair.metric)
+    return f"Of {count:,} {plural(count, 'cell')} of both runs: {words}."
 
 
 def _verdict_notes(pair: RunComparison) -> Iterator[str]:
@@ -244,7 +219,9 @@ def _change_notes(pair: RunComparison) -> Iterator[str]:
     if pair.changes:
         yield f"What differs beside it, in all cells: {'; '.join(pair.changes)}."
     changed = [cell for cell in pair.cells if cell.changes]
-    for cell in sorted(changed, key=lambda one: not one.after.differs)[:_MOST_CELLS]:
+    shown = [cell for cell in changed if cell.after.outcome and cell.after.outcome.is_shown]
+    others = [cell for cell in changed if cell not in shown]
+    for cell in [*shown, *others][:_MOST_CELLS]:
         yield f"{cell.after.result.cell_id}: {'; '.join(cell.changes)}"
     if len(changed) > _MOST_CELLS:
         more = len(changed) - _MOST_CELLS

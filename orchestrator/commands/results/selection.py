@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from analysis.results.selection import Selection
+from analysis.statistics.outcomes import THRESHOLD
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
@@ -23,6 +24,8 @@ class SelectionRequest:
     imported: bool = False
     unquotable: bool = False
     every: bool = False
+    threshold: float = THRESHOLD
+    """The least relative change that matters where they are compared."""
     results: Path | None = None
     """The folder of runs and snapshots; None for that of the database."""
 
@@ -55,4 +58,5 @@ class SelectionRequest:
             every=self.every,
             imported=self.imported,
             unquotable=self.unquotable,
+            threshold=self.threshold,
         )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analysis.results.answer import Comparison, comparisons
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
-from analysis.statistics.ratios import shows_difference
+from analysis.statistics.outcomes import outcome_of
 from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row
@@ -58,18 +58,17 @@ def test_an_answer_claims_no_more_than_its_ratios_show(rows: list[ResultRow]) ->
     for comparison in comparisons(rows):
         ranking = comparison.fastest
         comparable = [row for row in comparison.rows if row.proof == "proven" and is_sound(row)]
-        excluded = [row for group in comparison.excluded.values() for row in group]
+        groups = (*comparison.undecided.values(), *comparison.excluded.values())
+        excluded = [row for group in groups for row in group]
         assert comparison.rows == (*comparable, *excluded)
         assert (ranking is not None) == (len(comparable) > 1)
         if ranking is None:
             continue
         assert ranking.first is comparable[0]
-        for lead in ranking.equals:
+        for lead in (*ranking.equals, *ranking.undecided, *filter(None, [ranking.next])):
             worse = max(str(ranking.first.grade), str(lead.behind.grade))
-            assert not shows_difference(lead.ratio, worse)  # type: ignore[arg-type]
+            assert outcome_of(lead.ratio, worse).kind == lead.outcome.kind  # type: ignore[arg-type]
         if ranking.next:
-            worse = max(str(ranking.first.grade), str(ranking.next.behind.grade))
-            assert shows_difference(ranking.next.ratio, worse)  # type: ignore[arg-type]
             assert ranking.next.ratio.low > 1
 
 
