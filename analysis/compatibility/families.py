@@ -27,9 +27,9 @@ class MeanRatio:
     cells: int
     sure: int
     """Cells whose difference is beyond interval and grades, and points where the mean does."""
-    equal: int
+    equal: int = 0
     """Cells that are equal within the threshold."""
-    undecided: int
+    undecided: int = 0
 
 
 @dataclass(frozen=True)

@@ -186,13 +186,6 @@ class Objective:
     """The metric's customary unit by the base unit of predictions."""
     best: str
     more_is_better: bool = False
-    threshold: float = THRESHOLD
-
-    @property
-    def comparatives(self) -> tuple[str, str]:
-        """The words for a figure that is worse, and for one that is better."""
-        metric = METRICS.get(self.name)
-        return metric.comparatives if metric else ("worse", "better")
 
 
 def _of_metric(name: str, scale: float, best: str) -> Objective:

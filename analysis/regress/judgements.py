@@ -208,8 +208,14 @@ def _judgement(
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
             reason = _decider(case.difference, threshold, paired=case.paired)
-        elif verdict == "no change" and (reason := _doubt_about_equality(case, threshold)):
-            verdict = "inconclusive"
+        elif verdict == "no change" and not case.paired:
+            worse = max(case.before, case.after, key=lambda side: side.grade)
+            if (promise := PROMISES[worse.grade]) > threshold:
+                facts = {"grade": worse.grade, "run": worse.run_id}
+                verdict, reason = (
+                    "inconclusive",
+                    VerdictReason("grade_allows", 100 * promise, facts),
+                )
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(
@@ -227,16 +233,6 @@ def _objection(case: Case) -> VerdictReason | None:
         if side.grade == "D" and not case.paired:
             return VerdictReason(code, facts={"run": side.run_id})
     return None
-
-
-def _doubt_about_equality(case: Case, threshold: float) -> VerdictReason | None:
-    """The worse grade, if differences beyond the threshold are within what it leaves open."""
-    worse = max(case.before, case.after, key=lambda side: side.grade)
-    promise = PROMISES.get(worse.grade, math.inf)
-    if case.paired or promise <= threshold:
-        return None
-    facts = {"grade": worse.grade, "run": worse.run_id}
-    return VerdictReason("grade_allows", 100 * promise, facts)
 
 
 def _decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:

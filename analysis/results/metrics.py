@@ -118,14 +118,14 @@ METRICS: dict[str, Metric] = {
         _more(
             *("throughput", "throughput", "throughput", "samples/s"),
             interval="total",
-            brief="samples/s",
-            report="samples/s",
+            brief="mean samples/s",
+            report="mean samples/s",
         ),
         _more(
             *("tokens", "token_throughput", "token throughput", "tokens/s"),
             interval="total",
-            brief="tokens/s",
-            report="tokens/s",
+            brief="mean tokens/s",
+            report="mean tokens/s",
         ),
         _more(
             *("peak_qps", "peak_qps", "peak rate", "queries/s"),

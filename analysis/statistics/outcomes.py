@@ -41,7 +41,7 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
 
 
 class Quantity(Protocol):
-    """What is compared: its words for worse and better, and its least change that matters."""
+    """What is compared: the words for worse and better, and the least change that matters."""
 
     @property
     def comparatives(self) -> tuple[str, str]: ...
@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def reason(self) -> str | None:
-        return _UNDECIDED[self.because][0] if self.because else None
+        return reason_of(self.because)
 
     def word(self, quantity: Quantity) -> str:
         """It as tables and JSON name it: `faster`, `slower`, `equal` or `undecided`."""
@@ -112,6 +112,10 @@ def _unless(is_open: bool, grade: Grade, kind: OutcomeKind) -> Outcome:
     return Outcome("undecided", f"grade_{grade.lower()}") if is_open else Outcome(kind)
 
 
+def reason_of(code: str | None) -> str | None:
+    return _UNDECIDED[code][0] if code else None
+
+
 def is_within(times: Estimate, threshold: float) -> bool:
     return 1 / (1 + threshold) < times.low and times.high < 1 + threshold
 
@@ -150,9 +154,9 @@ def reason_counts(outcomes: Iterable[Outcome | None]) -> str:
 
 def deciding_lines(outcomes: Iterable[Outcome | None], run: str) -> Iterator[str]:
     """What would decide those that are undecided, a sentence for each remedy."""
-    undecided = [one for one in outcomes if one and one.because]
     by_remedy: dict[str, list[Outcome]] = {}
-    for one in undecided:
-        by_remedy.setdefault(_UNDECIDED[one.because or ""][1], []).append(one)
+    for one in outcomes:
+        if one and one.because:
+            by_remedy.setdefault(_UNDECIDED[one.because][1], []).append(one)
     for remedy, ones in by_remedy.items():
         yield f"Undecided, {reason_counts(ones)}: {remedy.format(run=run)}."

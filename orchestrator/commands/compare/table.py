@@ -12,6 +12,7 @@ from analysis.results.metrics import Metric
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
+from analysis.statistics.outcomes import reason_of
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
     basis_text,
@@ -29,7 +30,8 @@ _MOST_CELLS = 60
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
-_OUTCOME, _REASON = Field("outcome"), Field("undecided_because", "undecided by")
+_OUTCOME = Field("outcome")
+_REASON = Field("undecided_because", "undecided by", shown=reason_of)
 _KIND = ("source", "mode", "scenario")
 """Facts of which each combination has a table of its own."""
 
@@ -87,7 +89,7 @@ def _data_row(
         **_ends("value", row.result.value, row.result.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        **_outcome_data(row, metric),
+        **_outcome(row, metric),
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
         "interval_of": basis_text(row.result.basis),
@@ -100,17 +102,12 @@ def _data_row(
     }
 
 
-def _outcome_shown(row: ComparedValue, metric: Metric) -> dict[str, Any]:
+def _outcome(row: ComparedValue, metric: Metric) -> dict[str, str | None]:
     outcome = row.outcome
     return {
-        "outcome": outcome and outcome.word(metric),
-        "undecided_because": outcome and outcome.reason,
+        "outcome": outcome.word(metric) if outcome else None,
+        "undecided_because": outcome.because if outcome else None,
     }
-
-
-def _outcome_data(row: ComparedValue, metric: Metric) -> dict[str, Any]:
-    because = row.outcome and row.outcome.because
-    return {**_outcome_shown(row, metric), "undecided_because": because}
 
 
 def _ends(name: str, value: float, interval: Estimate | None) -> dict[str, float | None]:
@@ -128,9 +125,7 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
         question = {name: group.shared.get(name) if is_first or repeats else "" for name in names}
-        cells.append(
-            {**question, **_shown(row, group, comparison.by), **_outcome_shown(row, metric)}
-        )
+        cells.append({**question, **_shown(row, group, comparison.by), **_outcome(row, metric)})
     title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
     is_marked_alike = len(marks) == 1
     fields = [
@@ -207,7 +202,7 @@ def _pair_data(cell: ComparedCell, metric: Metric) -> dict[str, Any]:
         **_ends("baseline_value", before.value, before.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        **_outcome_data(row, metric),
+        **_outcome(row, metric),
         "grade": row.result.grade,
         "baseline_grade": before.grade,
         "interval_of": basis_text(row.result.basis),
@@ -242,7 +237,7 @@ def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
             "after": row.result.value,
             "speedup": row.speedup,
             "interval": interval_text(row.speedup_interval),
-            **_outcome_shown(row, pair.metric),
+            **_outcome(row, pair.metric),
             "marks": ", ".join(dict.fromkeys((*before.marks, *row.result.marks))),
             "grades": " ".join(grade or "–" for grade in grades),
         }

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.recommend.candidates import OBJECTIONS, Candidate, Figure, Objection, path_of
 from analysis.recommend.choices import Choice, LeftOutCandidate, RankedCandidate
+from analysis.results.metrics import METRICS
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from analysis.statistics.outcomes import THRESHOLD, equal_words
@@ -33,6 +34,8 @@ _REASONS = 7
 _EMPTY = 5
 _PATHS = 4
 _IMPORTED = "*"
+_COST = METRICS["energy"]
+"""What is said to be better or worse, as a cost is."""
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
@@ -212,7 +215,7 @@ def recommendation_document(answer: Recommendation) -> dict[str, Any]:
         "memory_limit_bytes": requirements.memory_bytes,
         "measured_interval": 0.95,
         "predicted_interval": 0.90,
-        "threshold": requirements.objective.threshold,
+        "threshold": THRESHOLD,
         "examples": dict(answer.examples),
         "recommended": [
             _ranked_document(one, rank, choice, answer)
@@ -245,7 +248,7 @@ def _ranked_document(
     unit, objective = figure_unit(answer, one.candidate.cell), answer.requirements.objective
     return _candidate_document(one.candidate) | {
         "rank": rank,
-        "outcome": one.outcome and one.outcome.word(objective),
+        "outcome": one.outcome and one.outcome.word(METRICS.get(objective.name, _COST)),
         "undecided_because": one.outcome and one.outcome.because,
         "basis": one.figure.basis,
         "unit": unit,

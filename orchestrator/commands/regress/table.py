@@ -153,7 +153,8 @@ def shown_judgements(verdicts: MetricVerdicts) -> list[Judgement]:
 def section_heading(answer: RegressionAnswer, verdicts: MetricVerdicts) -> str:
     judgements = answer.judgements
     sides = f"{judgements.base} then and {judgements.run} now"
-    words = f"{verdicts.metric.label}, {sides}, threshold {percent_text(judgements.threshold)} %"
+    limit = f"threshold {percent_text(judgements.threshold)} %"
+    words = f"{verdicts.metric.label}, {sides}, geometric means of launches, {limit}"
     return ": ".join(filter(None, (words, verdicts.shared)))
 
 

@@ -142,8 +142,6 @@ def _speed(row: ResultRow) -> str:
     if row.peak_qps is not None:
         ends = (row.peak_qps_low or row.peak_qps, row.peak_qps_high)
         return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
-    if row.mode == "generation" and row.token_throughput is not None:
-        return f"{format_number(row.token_throughput)} tokens/s"
     time = item_ms(row)
     return f"{_milliseconds(time)}{'' if time == row.latency_median_ms else ' a sample'}"
 

@@ -14,7 +14,7 @@ from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, v
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
-from analysis.statistics.outcomes import counted_words, deciding_lines
+from analysis.statistics.outcomes import counted_words, deciding_lines, reason_of
 from analysis.trend.trends import Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost, Threshold
 from orchestrator.commands.program.command import Command
@@ -81,7 +81,7 @@ def _fields(
         Field("values", "course", essential=True, shown=course),
         Field("interval", "95 %", right=True),
         Field("best"),
-        Field("undecided_because", "undecided by"),
+        Field("undecided_because", "undecided by", shown=reason_of),
         *([Field("mark", essential=True, wraps=True)] if marked else []),
         *(Field(name, hidden=True) for name in files),
     ]

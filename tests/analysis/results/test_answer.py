@@ -130,7 +130,8 @@ def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
     ranking = only(rows).fastest
     assert ranking is not None
     assert ranking.first.cell_id == "q103"
-    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100", "q92"]
+    assert [lead.behind.cell_id for lead in ranking.undecided] == ["q100", "q92"]
+    assert ranking.equals == ()
     assert ranking.next is not None
     assert ranking.next.behind.cell_id == "q80"
 
