@@ -1,7 +1,7 @@
 """Comparison by one property: ratios of a metric against a baseline, group by group."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import COMPARABLE, COMPARED, SCOPE, agreeing_columns
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import Outcome
+from analysis.statistics.outcomes import RatioOutcome, deciding_lines
 from analysis.statistics.ratios import Estimate
 from runner.contract.errors import UsageError, refuse_unknown
 
@@ -106,7 +106,7 @@ class ComparedValue:
     """The ratio with its 95 % interval; None where a record holds no interval."""
     speedup: float
     """The ratio, or its inverse where less is better: times as good as the baseline."""
-    outcome: Outcome | None
+    outcome: RatioOutcome | None
     """None for the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
@@ -166,6 +166,12 @@ class ComparisonBy:
     @property
     def rows(self) -> list[ComparedValue]:
         return [row for group in self.groups for row in group.rows]
+
+    def deciding_lines(self) -> Iterator[str]:
+        """Sentences that name what would decide; the newest result of the worst grade tells why."""
+        facts = [row.result.facts for row in self.rows]
+        run = max(((one["grade"] or "", str(one["run_id"])) for one in facts), default=("", ""))[1]
+        return deciding_lines((row.outcome for row in self.rows), run)
 
 
 def compare_selected(

@@ -58,7 +58,7 @@ class FamilySummary:
 
 
 def doubt_lines(families: Sequence[FamilySummary]) -> Iterator[str]:
-    """What the question mark means, by the outcomes of the cells behind it."""
+    """The meaning of the question mark, by the outcomes of the cells behind it."""
     doubtful = [one.speedup for one in families if one.speedup and not one.is_sure]
     equal, undecided, cells = (
         sum(getattr(one, name) for one in doubtful) for name in ("equal", "undecided", "cells")

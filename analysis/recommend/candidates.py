@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import ASKED_THREADS
-from analysis.statistics.outcomes import THRESHOLD, Outcome, is_within, outcome_of
+from analysis.statistics.outcomes import THRESHOLD, RatioOutcome, is_within, ratio_outcome
 from analysis.statistics.ratios import Estimate
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
@@ -150,27 +150,27 @@ class Figure:
         return replace(self, value=change(self.value), interval=interval)
 
 
-def figure_outcome(one: Figure, other: Figure, *, more_is_better: bool) -> Outcome:
+def figure_outcome(one: Figure, other: Figure, *, more_is_better: bool) -> RatioOutcome:
     """The outcome of one figure by another.
 
     Beside a prediction the interval of their ratio must leave out 1. An extrapolation decides
     nothing, and neither does a measurement of grade D.
     """
     if one.outside or other.outside:
-        return Outcome("undecided", "extrapolated")
+        return RatioOutcome("undecided", "extrapolated")
     measured = [figure for figure in (one, other) if figure.is_measured]
     first, second = one.times, other.times
     if (len(measured) == 2 and not (one.interval and other.interval)) or not (first and second):
-        return Outcome("undecided", "no_interval")
+        return RatioOutcome("undecided", "no_interval")
     times = first.over(second) if more_is_better else second.over(first)
     grade: Grade = max((one.grade or WORST_GRADE for one in measured if one.interval), default="A")
     if len(measured) == 2 or grade == WORST_GRADE:
-        return outcome_of(times, grade)
+        return ratio_outcome(times, grade)
     if is_within(times, THRESHOLD):
-        return Outcome("equal")
+        return RatioOutcome("equal")
     if times.low <= 1 <= times.high:
-        return Outcome("undecided", "predicted")
-    return Outcome("better" if times.value > 1 else "worse")
+        return RatioOutcome("undecided", "predicted")
+    return RatioOutcome("better" if times.value > 1 else "worse")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from analysis.recommend.candidates import (
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.series import UNKNOWN_SCOPE
-from analysis.statistics.outcomes import Outcome
+from analysis.statistics.outcomes import RatioOutcome
 from analysis.statistics.ratios import PROMISES
 
 USUAL_CONFIDENCE = 0.9
@@ -35,7 +35,7 @@ class RankedCandidate:
     """Megabytes; None where nobody asked, or nobody knows."""
     chance: SloChance | None = None
     price: float | None = None
-    outcome: Outcome | None = None
+    outcome: RatioOutcome | None = None
     """That of its figure beside the first one's; None of the first."""
 
     @property

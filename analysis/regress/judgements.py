@@ -22,14 +22,14 @@ from analysis.regress.verdicts import (
 from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import Outcome, OutcomeKind
+from analysis.statistics.outcomes import RatioOutcome, RatioOutcomeKind
 from analysis.statistics.ratios import PROMISES, Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
-_OUTCOMES: Mapping[RegressionVerdict, OutcomeKind] = {
+_OUTCOMES: Mapping[RegressionVerdict, RatioOutcomeKind] = {
     "regression": "worse",
     "improvement": "better",
     "no change": "equal",
@@ -57,12 +57,12 @@ class Judgement:
     changed."""
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> RatioOutcome | None:
         """The verdict as other comparisons name it; None where nothing was compared."""
         kind = _OUTCOMES.get(self.verdict)
         if kind == "undecided" or (self.case and self.case.accepted is not None):
-            return Outcome("undecided", self.explanation.code if self.explanation else None)
-        return Outcome(kind) if kind else None
+            return RatioOutcome("undecided", self.explanation.code if self.explanation else None)
+        return RatioOutcome(kind) if kind else None
 
     @property
     def reason(self) -> str:

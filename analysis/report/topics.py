@@ -104,10 +104,8 @@ def _family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
     families = summarise_families(results.source, results.shown)
     rows = [_family(one) for one in families]
-    notes = (
-        "Ratios are geometric means, with the least and the greatest of the cells.",
-        *doubt_lines(families),
-    )
+    means = "Ratios are geometric means, with the least and the greatest of the cells."
+    notes = (means, *doubt_lines(families))
     table = Table("Families", _FAMILIES, rows, notes, "families").filled()
     return table_section("families", "Families", table)
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
-from analysis.statistics.outcomes import Outcome, outcome_of
+from analysis.statistics.outcomes import RatioOutcome, ratio_outcome
 from analysis.statistics.ratios import Estimate
 from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
 from runner.contract.errors import UsageError
@@ -39,7 +39,7 @@ class Lead:
     behind: ResultRow
     ratio: Estimate
     """Time of the other by that of the first: times as fast."""
-    outcome: Outcome
+    outcome: RatioOutcome
     """That of the first beside the other."""
 
 
@@ -137,7 +137,7 @@ def _rank(contenders: Sequence[_Contender], time: _Time) -> Ranking:
 
 def _lead(first: _Contender, other: _Contender, time: _Time) -> Lead:
     ratio, grade = time(other).over(time(first)), max(first.grade, other.grade)
-    outcome = outcome_of(ratio, grade, launches=(first.row.rounds, other.row.rounds))
+    outcome = ratio_outcome(ratio, grade, launches=(first.row.rounds, other.row.rounds))
     return Lead(other.row, ratio, outcome)
 
 

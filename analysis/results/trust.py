@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from analysis.results.row import ResultRow, TimedWork, item_estimate_ms
-from analysis.statistics.outcomes import outcome_of
+from analysis.statistics.outcomes import ratio_outcome
 from analysis.statistics.ratios import Estimate
 from runner.contract.record.verdict import Doubt, Grade, doubt, with_doubt
 
@@ -152,7 +152,7 @@ def _change(row: ResultRow, then: Neighbour) -> Change | None:
         differs = _factor(ratio) > DOUBTFUL_FACTOR and not ratio.low <= 1 <= ratio.high
     else:
         # a contradiction is one however small: equality within a threshold excuses none
-        differs = outcome_of(ratio, max(row.grade, then.grade), threshold=0).is_shown
+        differs = ratio_outcome(ratio, max(row.grade, then.grade), threshold=0).is_shown
     return Change(row, then, ratio) if differs else None
 
 

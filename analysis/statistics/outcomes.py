@@ -10,7 +10,7 @@ from analysis.statistics.numbers import number_range, percent_text
 from analysis.statistics.ratios import DIFFERENCE_FACTOR, PROMISES, Estimate
 from runner.contract.record.verdict import Grade
 
-OutcomeKind: TypeAlias = Literal["better", "worse", "equal", "undecided"]
+RatioOutcomeKind: TypeAlias = Literal["better", "worse", "equal", "undecided"]
 THRESHOLD = 0.05
 """The least relative change that matters, unless somebody says otherwise."""
 _MANY_LAUNCHES = 10
@@ -40,8 +40,8 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
 """Reasons by their codes: in words, with what would decide."""
 
 
-class Quantity(Protocol):
-    """What is compared: the words for worse and better, and the least change that matters."""
+class Judged(Protocol):
+    """A quantity: its words for worse and better, and the least change of it that matters."""
 
     @property
     def comparatives(self) -> tuple[str, str]: ...
@@ -50,10 +50,10 @@ class Quantity(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a ratio of two results shows."""
+class RatioOutcome:
+    """The outcome that a ratio of two results shows."""
 
-    kind: OutcomeKind
+    kind: RatioOutcomeKind
     because: str | None = None
     """The code of the reason why it is undecided."""
 
@@ -64,28 +64,28 @@ class Outcome:
 
     @property
     def reason(self) -> str | None:
-        return reason_of(self.because)
+        return undecided_reason(self.because)
 
-    def word(self, quantity: Quantity) -> str:
+    def word(self, quantity: Judged) -> str:
         """It as tables and JSON name it: `faster`, `slower`, `equal` or `undecided`."""
         worse, better = quantity.comparatives
         return {"worse": worse, "better": better}.get(self.kind, self.kind)
 
-    def words(self, quantity: Quantity) -> str:
+    def words(self, quantity: Judged) -> str:
         """It in a sentence: `faster`, `equal within 5 %`, `undecided (grade D)`."""
         if self.kind == "equal":
             return equal_words(quantity.threshold)
         return self.word(quantity) + (f" ({self.reason})" if self.because else "")
 
 
-def outcome_of(
+def ratio_outcome(
     times: Estimate | None,
     grade: Grade,
     threshold: float = THRESHOLD,
     *,
     launches: Iterable[int | None] = (),
     refusal: str | None = None,
-) -> Outcome:
+) -> RatioOutcome:
     """The outcome of how many times as good a result is, by the worse grade of both.
 
     They are equal if the whole interval lies within the threshold, and the grade promises to show a
@@ -95,7 +95,9 @@ def outcome_of(
     """
     promise = PROMISES.get(grade)
     if refusal or promise is None or times is None:
-        return Outcome("undecided", refusal or ("grade_d" if promise is None else "no_interval"))
+        return RatioOutcome(
+            "undecided", refusal or ("grade_d" if promise is None else "no_interval")
+        )
     if is_within(times, threshold):
         return _unless(promise > threshold, grade, "equal")
     nearer_end = times.low if times.value > 1 else times.high
@@ -105,14 +107,14 @@ def outcome_of(
         return _unless(is_small, grade, "better" if times.value > 1 else "worse")
     fewest = min((count for count in launches if count), default=_MANY_LAUNCHES)
     few = "one_process" if fewest == 1 else "few_launches"
-    return Outcome("undecided", "wide_interval" if fewest >= _MANY_LAUNCHES else few)
+    return RatioOutcome("undecided", "wide_interval" if fewest >= _MANY_LAUNCHES else few)
 
 
-def _unless(is_open: bool, grade: Grade, kind: OutcomeKind) -> Outcome:
-    return Outcome("undecided", f"grade_{grade.lower()}") if is_open else Outcome(kind)
+def _unless(is_open: bool, grade: Grade, kind: RatioOutcomeKind) -> RatioOutcome:
+    return RatioOutcome("undecided", f"grade_{grade.lower()}") if is_open else RatioOutcome(kind)
 
 
-def reason_of(code: str | None) -> str | None:
+def undecided_reason(code: str | None) -> str | None:
     return _UNDECIDED[code][0] if code else None
 
 
@@ -124,14 +126,14 @@ def equal_words(threshold: float) -> str:
     return f"equal within {percent_text(threshold)} %"
 
 
-def counted_words(compared: Iterable[tuple[Outcome | None, float]], quantity: Quantity) -> str:
-    """How many have each outcome, with their ratios where they differ, baselines left out.
+def counted_words(compared: Iterable[tuple[RatioOutcome | None, float]], quantity: Judged) -> str:
+    """The number of each outcome, with the ratios that differ; baselines are left out.
 
     For example `faster in 2 of 4 (1.2 to 1.9 times), undecided in 2 (grade D)`.
     """
     known = [(outcome, times) for outcome, times in compared if outcome]
     parts: list[str] = []
-    for kind in get_args(OutcomeKind):
+    for kind in get_args(RatioOutcomeKind):
         ratios = [times for outcome, times in known if outcome.kind == kind]
         if not ratios:
             continue
@@ -139,12 +141,12 @@ def counted_words(compared: Iterable[tuple[Outcome | None, float]], quantity: Qu
         if kind == "undecided":
             detail = f" ({reason_counts(outcome for outcome, _ in known)})"
         total = "" if parts else f" of {len(known):,}"
-        name = Outcome(kind).words(quantity)
+        name = RatioOutcome(kind).words(quantity)
         parts.append(f"{name} in {len(ratios):,}{total}{detail}")
     return ", ".join(parts)
 
 
-def reason_counts(outcomes: Iterable[Outcome | None]) -> str:
+def reason_counts(outcomes: Iterable[RatioOutcome | None]) -> str:
     """The reasons of undecided ones, counted where there are several: `grade D: 3, imported: 1`."""
     counts = Counter(one.reason for one in outcomes if one and one.reason)
     if len(counts) == 1:
@@ -152,9 +154,9 @@ def reason_counts(outcomes: Iterable[Outcome | None]) -> str:
     return ", ".join(f"{reason}: {count:,}" for reason, count in counts.most_common())
 
 
-def deciding_lines(outcomes: Iterable[Outcome | None], run: str) -> Iterator[str]:
-    """What would decide those that are undecided, a sentence for each remedy."""
-    by_remedy: dict[str, list[Outcome]] = {}
+def deciding_lines(outcomes: Iterable[RatioOutcome | None], run: str) -> Iterator[str]:
+    """Sentences that name what would decide the undecided ones, one for each remedy."""
+    by_remedy: dict[str, list[RatioOutcome]] = {}
     for one in outcomes:
         if one and one.because:
             by_remedy.setdefault(_UNDECIDED[one.because][1], []).append(one)

@@ -14,7 +14,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES, comparable_sql
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import THRESHOLD, Outcome
+from analysis.statistics.outcomes import THRESHOLD, RatioOutcome
 from analysis.statistics.ratios import Estimate
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import UsageError
@@ -77,7 +77,7 @@ class TrendSeries:
         return _ratio(self.first, self.last)
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RatioOutcome:
         """The outcome of the last result by the first."""
         return self.last.outcome_beside(self.first, self.metric)
 

@@ -12,7 +12,7 @@ from analysis.results.metrics import Metric
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
-from analysis.statistics.outcomes import reason_of
+from analysis.statistics.outcomes import undecided_reason
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
     basis_text,
@@ -31,7 +31,7 @@ _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
 _OUTCOME = Field("outcome")
-_REASON = Field("undecided_because", "undecided by", shown=reason_of)
+_REASON = Field("undecided_because", "undecided by", shown=undecided_reason)
 _KIND = ("source", "mode", "scenario")
 """Facts of which each combination has a table of its own."""
 

@@ -10,7 +10,7 @@ from analysis.compare.values import MACHINE_KEY, Replication, spread_in_words
 from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
 from analysis.statistics.numbers import format_number, number_range
-from analysis.statistics.outcomes import Outcome, counted_words, deciding_lines
+from analysis.statistics.outcomes import RatioOutcome, counted_words
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3
@@ -41,7 +41,7 @@ def hidden_note(groups: int, rows: int) -> Iterator[str]:
 
 def comparison_notes(comparison: ComparisonBy) -> Iterator[str]:
     yield from _answers(comparison)
-    yield from deciding_notes(comparison)
+    yield from comparison.deciding_lines()
     yield from _setting_notes(comparison)
     yield from _basis_notes(comparison)
     yield from _left_out(comparison)
@@ -80,15 +80,8 @@ def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Met
     return f"In {metric.label}, {answer}{efficiency}."
 
 
-def _outcomes(rows: Iterable[ComparedValue]) -> Iterator[tuple[Outcome | None, float]]:
+def _outcomes(rows: Iterable[ComparedValue]) -> Iterator[tuple[RatioOutcome | None, float]]:
     return ((row.outcome, row.speedup) for row in rows)
-
-
-def deciding_notes(comparison: ComparisonBy) -> Iterator[str]:
-    """What would decide the undecided ones; the newest result of the worst grade tells most."""
-    results = [row.result for row in comparison.rows]
-    worst = max(results, key=lambda one: (one.grade, str(one.facts["run_id"])))
-    return deciding_lines((row.outcome for row in comparison.rows), str(worst.facts["run_id"]))
 
 
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
@@ -189,7 +182,7 @@ def pair_notes(pair: RunComparison, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
     yield _pair_answer(pair)
-    yield from deciding_notes(pair.comparison)
+    yield from pair.comparison.deciding_lines()
     yield from _verdict_notes(pair)
     yield from _change_notes(pair)
     yield from _basis_notes(pair.comparison)

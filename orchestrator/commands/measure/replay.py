@@ -10,7 +10,13 @@ from analysis.results.metrics import METRICS
 from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
 from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
-from analysis.statistics.outcomes import THRESHOLD, Outcome, deciding_lines, equal_words, outcome_of
+from analysis.statistics.outcomes import (
+    THRESHOLD,
+    RatioOutcome,
+    deciding_lines,
+    equal_words,
+    ratio_outcome,
+)
 from analysis.statistics.ratios import Estimate
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.execution import execute_run
@@ -49,11 +55,11 @@ class Replay:
         return now.over(then) if then and now else None
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RatioOutcome:
         """The outcome of its speed now by that then."""
         ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")
         launches = (self.then.rounds, self.now.rounds)
-        return outcome_of(ratio and ratio.inverse, max(grades), launches=launches)
+        return ratio_outcome(ratio and ratio.inverse, max(grades), launches=launches)
 
     @property
     def differences(self) -> list[str]:

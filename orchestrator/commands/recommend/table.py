@@ -35,7 +35,7 @@ _EMPTY = 5
 _PATHS = 4
 _IMPORTED = "*"
 _COST = METRICS["energy"]
-"""What is said to be better or worse, as a cost is."""
+"""A metric that is better or worse, as a cost is."""
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:

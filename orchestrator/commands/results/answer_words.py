@@ -10,7 +10,7 @@ from analysis.results.trust import Change, GradeSummary
 from analysis.statistics.numbers import format_number
 from analysis.statistics.outcomes import (
     THRESHOLD,
-    Outcome,
+    RatioOutcome,
     deciding_lines,
     equal_words,
     reason_counts,
@@ -115,9 +115,9 @@ def _named(ranking: Ranking, names: _Names) -> str:
 
 
 def _objections(comparison: Comparison) -> Iterator[tuple[str, Sequence[ResultRow]]]:
-    """Why results have no part in the answer, with these results."""
+    """The reasons why results have no part in the answer, with these results."""
     for code, rows in comparison.undecided.items():
-        yield f"undecided ({Outcome('undecided', code).reason})", rows
+        yield f"undecided ({RatioOutcome('undecided', code).reason})", rows
     for reason, rows in comparison.excluded.items():
         yield f"not comparable ({reason})", rows
 

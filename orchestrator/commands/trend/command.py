@@ -14,7 +14,7 @@ from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, v
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
-from analysis.statistics.outcomes import counted_words, deciding_lines, reason_of
+from analysis.statistics.outcomes import counted_words, deciding_lines, undecided_reason
 from analysis.trend.trends import Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost, Threshold
 from orchestrator.commands.program.command import Command
@@ -81,7 +81,7 @@ def _fields(
         Field("values", "course", essential=True, shown=course),
         Field("interval", "95 %", right=True),
         Field("best"),
-        Field("undecided_because", "undecided by", shown=reason_of),
+        Field("undecided_because", "undecided by", shown=undecided_reason),
         *([Field("mark", essential=True, wraps=True)] if marked else []),
         *(Field(name, hidden=True) for name in files),
     ]
@@ -149,14 +149,15 @@ def _notes(trends: Trends, hidden: int) -> Iterator[str]:
 
 
 def _answer(trends: Trends) -> Iterator[str]:
-    outcomes = [one.outcome for one in trends.series]
-    total = f"{len(outcomes):,} series"
+    total = f"{len(trends.series):,} series"
     if trends.left_out:
         total = f"the {total} with the greatest change"
     counted = ((one.outcome, one.ratio) for one in trends.series)
     words = counted_words(counted, trends.metric)
     yield f"The last result by the first, in {total}: {words}."
-    yield from deciding_lines(outcomes, _doubtful_run(trends))
+    ends = [end for one in trends.series for end in (one.first, one.last)]
+    worst = max((end.grade, str(end.facts["run_id"])) for end in ends)
+    yield from deciding_lines((one.outcome for one in trends.series), worst[1])
     stepped = sorted(
         ((one, one.steps[0]) for one in trends.series if one.steps),
         key=lambda pair: -abs(math.log(pair[1].ratio.value)),
@@ -166,13 +167,6 @@ def _answer(trends: Trends) -> Iterator[str]:
     if len(stepped) > _MOST_STEPS:
         more = len(stepped) - _MOST_STEPS
         yield f"Such steps in {more:,} more series: `--format json` tells them."
-
-
-def _doubtful_run(trends: Trends) -> str:
-    """The newest run of the worst grade among the results that are compared."""
-    ends = [end for one in trends.series for end in (one.first, one.last)]
-    worst = max(ends, key=lambda one: (one.grade, str(one.facts["run_id"])))
-    return str(worst.facts["run_id"])
 
 
 def _step_words(series: TrendSeries, step: TrendStep) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analysis.results.answer import Comparison, comparisons
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
-from analysis.statistics.outcomes import outcome_of
+from analysis.statistics.outcomes import ratio_outcome
 from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row
@@ -67,7 +67,7 @@ def test_an_answer_claims_no_more_than_its_ratios_show(rows: list[ResultRow]) ->
         assert ranking.first is comparable[0]
         for lead in (*ranking.equals, *ranking.undecided, *filter(None, [ranking.next])):
             worse = max(str(ranking.first.grade), str(lead.behind.grade))
-            assert outcome_of(lead.ratio, worse).kind == lead.outcome.kind  # type: ignore[arg-type]
+            assert ratio_outcome(lead.ratio, worse).kind == lead.outcome.kind  # type: ignore[arg-type]
         if ranking.next:
             assert ranking.next.ratio.low > 1
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from analysis.statistics.outcomes import Outcome, counted_words, deciding_lines, outcome_of
+from analysis.statistics.outcomes import RatioOutcome, counted_words, deciding_lines, ratio_outcome
 from analysis.statistics.ratios import Estimate
 from runner.contract.record.verdict import Grade
 
@@ -53,33 +53,33 @@ def test_each_outcome_and_each_reason(
     launches: tuple[int | None, ...],
     outcome: str,
 ) -> None:
-    shown = outcome_of(times, grade, threshold, launches=launches)
+    shown = ratio_outcome(times, grade, threshold, launches=launches)
     assert (shown.because or shown.kind) == outcome
     assert (shown.kind == "undecided") == (shown.because is not None)
     assert shown.is_shown == (outcome in ("better", "worse"))
-    inverse = outcome_of(times and times.inverse, grade, threshold, launches=launches)
+    inverse = ratio_outcome(times and times.inverse, grade, threshold, launches=launches)
     opposite = {"better": "worse", "worse": "better"}
     assert (inverse.because or inverse.kind) == opposite.get(outcome, outcome)
 
 
 def test_what_may_not_be_compared_is_undecided_whatever_the_numbers() -> None:
     for code in ("imported", "unquotable"):
-        assert outcome_of(FASTER, "A", refusal=code) == Outcome("undecided", code)
+        assert ratio_outcome(FASTER, "A", refusal=code) == RatioOutcome("undecided", code)
 
 
 def test_words_print_the_threshold_and_the_reason() -> None:
     words = [
-        Outcome("better").words(Speed()),
-        Outcome("equal").words(Speed(threshold=0.03)),
-        Outcome("undecided", "grade_d").words(Speed()),
-        Outcome("worse").words(Speed(("worse", "better"))),
+        RatioOutcome("better").words(Speed()),
+        RatioOutcome("equal").words(Speed(threshold=0.03)),
+        RatioOutcome("undecided", "grade_d").words(Speed()),
+        RatioOutcome("worse").words(Speed(("worse", "better"))),
     ]
     assert words == ["faster", "equal within 3 %", "undecided (grade D)", "worse"]
 
 
 def test_counts_tell_undecided_from_equal_and_each_reason_has_what_would_decide() -> None:
-    undecided = [Outcome("undecided", code) for code in ("grade_d", "grade_d", "one_process")]
-    known = [Outcome("better"), Outcome("equal"), None, *undecided]
+    undecided = [RatioOutcome("undecided", code) for code in ("grade_d", "grade_d", "one_process")]
+    known = [RatioOutcome("better"), RatioOutcome("equal"), None, *undecided]
     assert counted_words(((one, 2.0) for one in known), Speed()) == (
         "faster in 1 of 5 (2 times), equal within 5 % in 1,"
         " undecided in 3 (grade D: 2, one process: 1)"
