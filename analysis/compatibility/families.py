@@ -11,6 +11,7 @@ from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
+from analysis.statistics.outcomes import THRESHOLD, equal_words
 
 REFERENCE = "cpu"
 _UNKNOWN = "unknown"
@@ -57,14 +58,15 @@ class FamilySummary:
         return self.speedup is None or 2 * self.speedup.sure > self.speedup.cells
 
 
-def doubt_lines(families: Sequence[FamilySummary]) -> Iterator[str]:
+def doubt_lines(families: Sequence[FamilySummary], threshold: float = THRESHOLD) -> Iterator[str]:
     """The meaning of the question mark, by the outcomes of the cells behind it."""
     doubtful = [one.speedup for one in families if one.speedup and not one.is_sure]
     equal, undecided, cells = (
         sum(getattr(one, name) for one in doubtful) for name in ("equal", "undecided", "cells")
     )
     if doubtful:
-        yield f"?: not shown in most cells: of {cells:,} {undecided:,} undecided, {equal:,} equal"
+        counts = f"{undecided:,} undecided, {equal:,} {equal_words(threshold)}"
+        yield f"?: not shown in most cells: of {cells:,} {counts}"
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:

@@ -105,7 +105,7 @@ def _family_section(results: ReportedResults) -> ReportSection:
     families = summarise_families(results.source, results.shown)
     rows = [_family(one) for one in families]
     means = "Ratios are geometric means, with the least and the greatest of the cells."
-    notes = (means, *doubt_lines(families))
+    notes = (means, *doubt_lines(families, results.selection.threshold))
     table = Table("Families", _FAMILIES, rows, notes, "families").filled()
     return table_section("families", "Families", table)
 

@@ -161,4 +161,4 @@ def deciding_lines(outcomes: Iterable[RatioOutcome | None], run: str) -> Iterato
         if one and one.because:
             by_remedy.setdefault(_UNDECIDED[one.because][1], []).append(one)
     for remedy, ones in by_remedy.items():
-        yield f"Undecided, {reason_counts(ones)}: {remedy.format(run=run)}."
+        yield f"Undecided ({reason_counts(ones)}): {remedy.format(run=run)}."

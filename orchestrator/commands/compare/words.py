@@ -1,7 +1,7 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
@@ -19,6 +19,12 @@ _MOST_CELLS = 5
 _TIMES = "times as good as the baseline"
 _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 """Words for one launch and for several: in most modes, and in `startup`."""
+_OF_ONE: Mapping[str | None, str] = {
+    "default": "a default spread of processes",
+    "calibrated": "the spread that a calibration of their host found",
+    None: "nothing of what processes differ by",
+}
+"""What intervals of one launch hold of differences between processes, by the origin of that."""
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
@@ -100,35 +106,22 @@ def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
 
 
 def _basis_notes(comparison: ComparisonBy) -> Iterator[str]:
-    """The replication behind the intervals, with the remedy if there is one."""
-    rows = comparison.rows
-    known = {row.result.basis for row in rows if row.result.basis}
-    alone = [basis for basis in known if basis.launches == 1 and basis.spread is None]
+    """The replication behind the intervals."""
+    known = {row.result.basis for row in comparison.rows if row.result.basis}
     if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif by_default := [basis for basis in known if basis.spread == "default"]:
-        one, several = _launch_words(by_default)
-        yield (
-            f"Results of one {one} hold a default spread of processes:"
-            " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
-            f" several {several}."
-        )
-    elif calibrated := [basis for basis in known if basis.spread == "calibrated"]:
-        one, _ = _launch_words(calibrated)
-        yield f"Results of one {one} hold the spread that a calibration of their host found."
-    elif counts := [basis for basis in known if basis.launches > 1]:
-        launches: dict[str, list[float]] = defaultdict(list)
-        for basis in counts:
+    for spread, words in _OF_ONE.items():
+        if nouns := {
+            _LAUNCHES[b.of_starts][0] for b in known if (b.launches, b.spread) == (1, spread)
+        }:
+            yield f"Results of one {' or '.join(sorted(nouns))} hold {words}."
+    launches: dict[str, list[float]] = defaultdict(list)
+    for basis in known:
+        if basis.launches > 1:
             launches[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
-        counted = (f"{number_range(n)} {noun}" for noun, n in sorted(launches.items()))
+    if counted := [f"{number_range(n)} {noun}" for noun, n in sorted(launches.items())]:
         yield f"Intervals are over {' or '.join(counted)}."
-    if alone:
-        one, _ = _launch_words(alone)
-        yield (
-            f"Differences between processes are not in intervals of one {one} alone:"
-            " `--profile standard` takes several."
-        )
 
 
 def basis_text(basis: Replication | None) -> str | None:
@@ -143,12 +136,6 @@ def basis_text(basis: Replication | None) -> str | None:
     spread = spread_in_words(basis.deviation, in_queue=basis.in_queue)
     kind = "a calibrated" if basis.spread == "calibrated" else "the default"
     return f"1 {one} and {kind} spread of {spread}"
-
-
-def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
-    """For one of these launches, and for several."""
-    kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
-    return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
 
 
 def _left_out(comparison: ComparisonBy) -> Iterator[str]:

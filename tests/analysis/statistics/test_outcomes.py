@@ -85,5 +85,5 @@ def test_counts_tell_undecided_from_equal_and_each_reason_has_what_would_decide(
         " undecided in 3 (grade D: 2, one process: 1)"
     )
     first, second = deciding_lines(known, "run-7")
-    assert first == "Undecided, grade D: `orchestrator status run-7 --why` tells why."
-    assert second.startswith("Undecided, one process: `--profile standard` takes several")
+    assert first == "Undecided (grade D): `orchestrator status run-7 --why` tells why."
+    assert second.startswith("Undecided (one process): `--profile standard` takes several")
