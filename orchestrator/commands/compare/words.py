@@ -24,7 +24,7 @@ _OF_ONE: Mapping[str | None, str] = {
     "calibrated": "the spread that a calibration of their host found",
     None: "nothing of what processes differ by",
 }
-"""What intervals of one launch hold of differences between processes, by the origin of that."""
+"""The share of differences between processes in intervals of one launch, by its origin."""
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
