@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.statistics.ratios import Estimate, shows_difference
+from analysis.statistics.outcomes import ratio_outcome
+from analysis.statistics.ratios import Estimate
 from performance.sessions import torch_job
 from runner.contract.job import PROFILES, Job, Measure
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
@@ -142,7 +143,7 @@ def simulate(job: Job, between: float, spacing_s: float | None = None) -> dict[s
         "rounds": round(float(np.mean(counts)), 2),
         "precision": round(float(np.mean(widths)), 5),
         "apart": fmean(one.low > other.high or other.low > one.high for one, other in pairs),
-        "different": fmean(shows_difference(one.over(other), "A") for one, other in pairs),
+        "different": fmean(ratio_outcome(one.over(other), "A", 0).is_shown for one, other in pairs),
     }
 
 

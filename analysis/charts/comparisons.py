@@ -28,10 +28,10 @@ from analysis.charts.words import (
 )
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
 from analysis.compare.values import metric_values, with_intervals
-from analysis.results.metrics import METRICS
-from analysis.results.selection import Selection
+from analysis.results.selection import Selection, metrics_of
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import amount
+from analysis.statistics.outcomes import counted_words
 
 _MOST_ROWS = 30
 """Rows of one drawing; of more, the greatest and the least ratios stay."""
@@ -40,7 +40,6 @@ _QUESTIONS = 60
 _NAMED = ("model", "precision", "mode", "scenario", "training_precision", "part")
 _USUAL = frozenset({"inference", "single_stream", "mixed", "query", "step"})
 _COUNTS = {"workers": "workers", "asked_threads": "threads"}
-_DIFFERS = {True: "yes", False: "no", None: "not known"}
 _Compared = Sequence[tuple[ComparedGroup, ComparedValue]]
 
 
@@ -58,9 +57,10 @@ def property_comparison(
     if questions is None:
         return ()
     chosen, _ = questions
-    for metric in map(METRICS.__getitem__, metric_names):
+    for metric in metrics_of(selection, metric_names):
         complete = with_intervals(source, metric_values(source, chosen, metric), metric)
-        if chart := comparison_chart(compare_by([*complete.values()], by, metric)):
+        comparison = compare_by([*complete.values()], by, metric)
+        if chart := comparison_chart(comparison):
             return (chart,)
     return ()
 
@@ -108,15 +108,13 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
     return Chart(
         file_stem("compare", by, metric.name),
         f"Speed-up by {by.replace('_', ' ')}: {metric.label} against that of {beside}",
-        _sentence(compared, len(groups)) + left_out,
+        _sentence(compared, comparison) + left_out,
         spec,
         backends_of(points),
     )
 
 
-_SHOWN = fields(
-    times="speed-up", between="95 % interval of it", differs="beyond interval and grades"
-)
+_SHOWN = fields(times="speed-up", between="95 % interval of it", outcome=None)
 
 
 def _row_name(row: ComparedValue, by: str) -> str:
@@ -132,7 +130,7 @@ def _row_name(row: ComparedValue, by: str) -> str:
 
 
 def _point(name: str, group: ComparedGroup, row: ComparedValue, comparison: ComparisonBy) -> Point:
-    interval = row.speedup_interval
+    interval, outcome = row.speedup_interval, row.outcome
     return {
         **point_of(row.result, comparison.metric),
         "row": name,
@@ -141,18 +139,25 @@ def _point(name: str, group: ComparedGroup, row: ComparedValue, comparison: Comp
         "high": interval and interval.high,
         "times": f"{amount(row.speedup)} over {group.baseline}",
         "between": span_words(interval.low, interval.high) if interval else "not known",
-        "differs": _DIFFERS[row.differs],
+        "outcome": outcome and outcome.words(comparison.metric),
+        "undecided": bool(outcome and outcome.because),
     }
 
 
-def _sentence(compared: _Compared, questions: int) -> str:
-    group, best = compared[0]
-    shown = sum(row.differs is True for _, row in compared)
-    unknown = sum(row.differs is None for _, row in compared)
-    without = f", {unknown} without an interval that could show one" if unknown else ""
-    return (
-        f"Of {noun_count(len(compared), 'ratio')} in {noun_count(questions, 'question')}, {shown}"
-        f" {'differs' if shown == 1 else 'differ'} from 1 beyond intervals and grades{without}."
-        f" The greatest speed-up is {amount(best.speedup)}, of {path_words(best.result.facts)}"
-        f" against {group.baseline} in {best.result.cell_id}."
+def _sentence(compared: _Compared, comparison: ComparisonBy) -> str:
+    rows = [row for _, row in compared]
+    group, best = next(
+        ((group, row) for group, row in compared if row.outcome and row.outcome.is_shown),
+        compared[0],
     )
+    greatest = hollow = ""
+    if best.outcome and best.outcome.kind == "better":
+        greatest = (
+            f" The greatest speed-up that is shown is {amount(best.speedup)}, of"
+            f" {path_words(best.result.facts)} against {group.baseline} in {best.result.cell_id}."
+        )
+    if any(row.outcome and row.outcome.because for row in rows):
+        hollow = " Hollow points are undecided."
+    counts = counted_words(((row.outcome, row.speedup) for row in rows), comparison.metric)
+    questions = noun_count(len(comparison.groups), "question")
+    return f"{noun_count(len(rows), 'ratio')} in {questions}: {counts}.{greatest}{hollow}"

@@ -16,7 +16,7 @@ from analysis.charts.layers import (
     span_words,
 )
 from analysis.charts.words import noun_count
-from analysis.compatibility.families import REFERENCE, FamilySummary
+from analysis.compatibility.families import REFERENCE, FamilySummary, doubt_lines
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating
 from analysis.statistics.numbers import amount
 
@@ -120,11 +120,11 @@ def families_chart(families: Sequence[FamilySummary]) -> Chart | None:
         return None
     points.sort(key=lambda point: -float(point["value"]))
     times = f"times as fast as {REFERENCE}"
-    shown = fields(number=times, span="least to most", n="cells")
+    shown = fields(number=times, span="least to most", n="cells", shown=None)
     return Chart(
         "families",
         "Best backend of each family of models",
-        _speedup_sentence(points, len(families)),
+        _speedup_sentence(points, families),
         row_chart(
             points,
             log_axis("value", f"{times}: mean, and least to most", points),
@@ -147,15 +147,17 @@ def _speedup_point(family: FamilySummary) -> Point | None:
         "number": amount(speedup.value),
         "span": span_words(speedup.low, speedup.high),
         "n": speedup.cells,
+        "shown": f"in {speedup.sure} of {speedup.cells} cells; {speedup.undecided} undecided",
         "imported": bool(family.sources),
     }
 
 
-def _speedup_sentence(points: Sequence[Point], families: int) -> str:
+def _speedup_sentence(points: Sequence[Point], families: Sequence[FamilySummary]) -> str:
     first = points[0]
     return (
         f"The greatest mean speed-up is {first['number']}, of {first['row'].partition(' (')[0]};"
-        f" {len(points)} of {families} families differ from the {REFERENCE.upper()} in most cells."
-        " Bars go from the least to the most of different cells, whose number stands in brackets,"
-        " and are no intervals."
+        f" {len(points)} of {len(families)} families differ from the {REFERENCE.upper()} in most"
+        " cells. Bars go from the least to the most of different cells, whose number stands in"
+        " brackets, and are no intervals."
+        f"{''.join(f' {line}.' for line in doubt_lines(families))}"
     )

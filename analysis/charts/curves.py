@@ -19,12 +19,11 @@ from analysis.charts.layers import (
 from analysis.charts.questions import MOST_CHARTS, richest_questions
 from analysis.charts.words import file_stem, path_words, question_words, uppercase_first
 from analysis.compare.values import MetricValue, metric_values, with_intervals
-from analysis.results.metrics import METRICS, Metric
-from analysis.results.selection import Selection
+from analysis.results.metrics import Metric
+from analysis.results.selection import Selection, metrics_of
 from analysis.results.series import agreeing_columns
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import amount
-from analysis.statistics.ratios import shows_difference
 
 _SIZES: Mapping[str, tuple[str, str, str]] = {
     "batch_size": ("batch", "samples in a batch", "batch {}"),
@@ -47,7 +46,7 @@ def size_curves(
         return ()
     chosen, left_out = questions
     charts: list[Chart] = []
-    for metric in map(METRICS.__getitem__, metric_names):
+    for metric in metrics_of(selection, metric_names):
         values = with_intervals(source, metric_values(source, chosen, metric), metric).values()
         curves = [
             _curve(_best(group, metric, over), metric, over) for group in _groups(values, over)
@@ -93,9 +92,13 @@ def with_remainder(charts: Sequence[Chart], left_out: int) -> list[Chart]:
 
 def _curve(results: Sequence[MetricValue], metric: Metric, over: str) -> Chart:
     noun, axis_title, _ = _SIZES[over]
-    points = [point_of(one, metric, size=one.facts[over]) for one in results]
+    points = [
+        point_of(one, metric, size=one.facts[over], undecided=one.grade == "D") for one in results
+    ]
     question = question_words(results[0].facts, over)
     marks = sorted({mark for one in results for mark in one.marks})
+    if any(one.grade == "D" and not one.is_imported for one in results):
+        marks.append("grade D")
     hollow = f" Hollow points: {', '.join(marks)}." if marks else ""
     return Chart(
         file_stem(metric.name, "by", noun, question),
@@ -143,15 +146,10 @@ def _best_words(results: Sequence[MetricValue], metric: Metric) -> str:
 
 
 def _beside(first: MetricValue, second: MetricValue, metric: Metric) -> str:
-    words = f"the next, {amount(second.value, metric.unit)} of {path_words(second.facts)},"
-    if first.interval is None or second.interval is None:
-        return f"{words} may or may not differ: not both have an interval"
-    grade = max(first.grade, second.grade)
-    if shows_difference(second.interval.over(first.interval), grade):
-        return f"{words} differs beyond the intervals"
-    if grade == "D":
-        return f"{words} is not told from it by numbers of grade D"
-    return f"{words} cannot be told from it"
+    words = second.outcome_beside(first, metric).words(metric)
+    return (
+        f"the next, {amount(second.value, metric.unit)} of {path_words(second.facts)}, is {words}"
+    )
 
 
 def _span(

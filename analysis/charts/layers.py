@@ -31,6 +31,7 @@ _MARGIN = 1.15
 """Space of a logarithmic axis beyond its numbers, as a factor."""
 _FEW_DECADES, _NARROW_DECADES = 2.5, 0.4
 _TOOLTIP = ("cell", "hardware", "interval", "grade", "proof", "launches", "measured", "origin")
+_HOLLOW = "datum.imported || datum.undecided"
 _WORDS = {"interval": "95 % interval", "measured": "measured at"}
 
 
@@ -99,17 +100,18 @@ def dashes(field: str, patterns: Mapping[str, Sequence[int]]) -> Spec:
 
 
 def point_layers(points: Sequence[Point], shown: Sequence[Spec]) -> list[Spec]:
-    """Points of results: hollow where others measured them."""
+    """Points of results: hollow where others measured them, or they leave something undecided."""
     colour = backend_colour(backends_of(points))
     layers: list[Spec] = [
         {
-            "transform": [{"filter": f"{'' if hollow else '!'}datum.imported"}],
+            "transform": [{"filter": _HOLLOW if hollow else f"!({_HOLLOW})"}],
             "mark": {**POINT_MARK, "filled": not hollow, "size": 80},
             "encoding": {"color": colour, "shape": colour, "tooltip": shown},
         }
         for hollow in (False, True)
     ]
-    return layers if any(point["imported"] for point in points) else layers[:1]
+    is_mixed = any(point["imported"] or point.get("undecided") for point in points)
+    return layers if is_mixed else layers[:1]
 
 
 def named_rows(order: Iterable[str], step: int = 34) -> dict[str, Any]:

@@ -21,11 +21,6 @@ MOST_LINES = 20
 """Series of one drawing, those with the greatest change; others are in the table."""
 _MOST_POINTS = 100
 """Results of one line; of longer series the newest are drawn."""
-_FINDINGS = {
-    True: "beyond intervals and grades",
-    False: "which intervals and grades leave open",
-    None: "without intervals that could show it",
-}
 
 
 def trend_chart(trends: Trends) -> Chart:
@@ -53,7 +48,7 @@ def _points(series: TrendSeries, *, alone: bool) -> list[Point]:
         words = changed.get(str(facts["result_id"]))
         points.append(
             {
-                **point_of(value, series.metric),
+                **point_of(value, series.metric, undecided=value.grade == "D"),
                 "value": value.value / first,
                 "low": interval and interval.low / first,
                 "high": interval and interval.high / first,
@@ -96,9 +91,12 @@ def _sentence(trends: Trends, drawn: Sequence[TrendSeries]) -> str:
     subject = "It goes" if len(drawn) == 1 else f"The greatest change is that of {top.cell_id},"
     left_out = len(trends.series) - len(drawn) + trends.left_out
     steps = sum(len(one.steps) for one in drawn)
+    outcome = top.outcome.words(trends.metric)
+    is_hollow = any(one.grade == "D" for series in drawn for one in series.values)
+    hollow = " Hollow points are of grade D, which leaves all undecided." if is_hollow else ""
     rings = f" Rings mark {noun_count(steps, 'step')}." if steps else ""
     return (
         f"{subject} from {amount(top.first.value, unit)} to {amount(top.last.value, unit)}, times"
-        f" {amount(top.ratio)}, {_FINDINGS[top.differs]}.{rings}"
+        f" {amount(top.ratio)}: {outcome}.{rings}{hollow}"
         f"{remainder_words(left_out, 'line', 'with less change are not drawn.')}"
     )

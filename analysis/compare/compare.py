@@ -1,7 +1,7 @@
 """Comparison by one property: ratios of a metric against a baseline, group by group."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,8 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import COMPARABLE, COMPARED, SCOPE, agreeing_columns
 from analysis.results.source import ArrowSource
-from analysis.statistics.ratios import Estimate, shows_difference
+from analysis.statistics.outcomes import RatioOutcome, deciding_lines
+from analysis.statistics.ratios import Estimate
 from runner.contract.errors import UsageError, refuse_unknown
 
 BASELINES: Mapping[str, Any] = {
@@ -104,8 +105,8 @@ class ComparedValue:
     """The ratio with its 95 % interval; None where a record holds no interval."""
     speedup: float
     """The ratio, or its inverse where less is better: times as good as the baseline."""
-    differs: bool | None
-    """Beyond interval and grades; None if that is not known, and for the baseline."""
+    outcome: RatioOutcome | None
+    """None for the baseline."""
     scaling_efficiency: float | None
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
@@ -119,7 +120,7 @@ class ComparedValue:
         ratio = self.interval
         if ratio is None or self.more_is_better:
             return ratio
-        return Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+        return ratio.inverse
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,12 @@ class ComparisonBy:
     def rows(self) -> list[ComparedValue]:
         return [row for group in self.groups for row in group.rows]
 
+    def deciding_lines(self) -> Iterator[str]:
+        """Sentences that name what would decide; the newest result of the worst grade tells why."""
+        facts = [row.result.facts for row in self.rows]
+        run = max(((one["grade"] or "", str(one["run_id"])) for one in facts), default=("", ""))[1]
+        return deciding_lines((row.outcome for row in self.rows), run)
+
 
 def compare_selected(
     source: ArrowSource,
@@ -177,6 +184,7 @@ def compare_selected(
     across_hosts: bool = False,
 ) -> ComparisonBy:
     """Compare selected results by one property, with the intervals that their durations give."""
+    metric = replace(metric, threshold=selection.threshold)
     selected = selected_values(source, selection, metric)
     groups = groups_of(selected.values, by, metric, across_hosts=across_hosts)
     names = list(dict.fromkeys(str(name) for group in groups for name in group.members))
@@ -297,15 +305,15 @@ def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
     ratio = result.value / first.value
-    interval = differs = None
-    if result is not first and result.interval and first.interval:
-        interval = result.interval.over(first.interval)
-        if not (result.marks or first.marks):
-            differs = shows_difference(interval, max(result.grade, first.grade))
+    interval = outcome = None
+    if result is not first:
+        outcome = result.outcome_beside(first, metric)
+        if result.interval and first.interval:
+            interval = result.interval.over(first.interval)
     more = metric.more_is_better
     scaling = _scaling(result, first, by, metric)
     return ComparedValue(
-        name, result, ratio, interval, ratio if more else 1 / ratio, differs, scaling, more, first
+        name, result, ratio, interval, ratio if more else 1 / ratio, outcome, scaling, more, first
     )
 
 

@@ -15,6 +15,7 @@ from analysis.results.metrics import PARTS_VIEW, PERFORMANCE_VIEW, Metric
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED, comparable_columns
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
+from analysis.statistics.outcomes import RatioOutcome, ratio_outcome
 from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.axes import AXIS_NAMES, Mode
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
@@ -70,6 +71,11 @@ class ResultValue:
     def marks(self) -> tuple[str, ...]:
         return marks_of(self.facts)
 
+    @property
+    def refusal(self) -> str | None:
+        """The code of why nothing is said of it beside others; None if it may be quoted."""
+        return "imported" if self.is_imported else "unquotable" if self.marks else None
+
 
 @dataclass(frozen=True)
 class Replication:
@@ -96,6 +102,16 @@ class MetricValue(ResultValue):
     @property
     def key(self) -> tuple[str, str | None]:
         return self.result_id, self.facts[PART]
+
+    def outcome_beside(self, first: "MetricValue", metric: Metric) -> RatioOutcome:
+        """The outcome of this result by that of another."""
+        ratio = self.interval.over(first.interval) if self.interval and first.interval else None
+        return ratio_outcome(
+            ratio.inverse if ratio and not metric.more_is_better else ratio,
+            *(max(self.grade, first.grade), metric.threshold),
+            launches=[one.basis.launches for one in (self, first) if one.basis],
+            refusal=self.refusal or first.refusal,
+        )
 
 
 def marks_of(facts: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Families of models in a row each: best backend, int8's memory, scaling with the batch."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import Any
@@ -11,9 +11,11 @@ from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
+from analysis.statistics.outcomes import THRESHOLD, equal_words
 from analysis.statistics.ratios import PROMISES
 
 REFERENCE = "cpu"
+UNDECIDED = "undecided"
 _UNKNOWN = "unknown"
 
 
@@ -28,6 +30,9 @@ class MeanRatio:
     cells: int
     sure: int
     """Cells whose difference is beyond interval and grades, and points where the mean does."""
+    equal: int = 0
+    """Cells that are equal within the threshold."""
+    undecided: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,17 @@ class FamilySummary:
     """Throughput at the largest batch by batch times that of batch 1."""
     largest_batch: int | None
     sources: tuple[str, ...]
+
+
+def doubt_lines(families: Sequence[FamilySummary], threshold: float = THRESHOLD) -> Iterator[str]:
+    """The meaning of an undecided best backend, by the outcomes of the cells behind it."""
+    doubtful = [one.speedup for one in families if one.speedup and one.backend is None]
+    equal, undecided, cells = (
+        sum(getattr(one, name) for one in doubtful) for name in ("equal", "undecided", "cells")
+    )
+    if doubtful:
+        counts = f"{undecided:,} undecided, {equal:,} {equal_words(threshold)}"
+        yield f"{UNDECIDED}: not shown in most cells: of {cells:,} {counts}"
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:
@@ -109,7 +125,7 @@ def _best(
         return backends[0], None, None
     cells: dict[str, dict[str, ComparedValue]] = defaultdict(dict)
     for one in others:
-        if one.differs is not None and max(one.result.grade, one.baseline.grade) in PROMISES:
+        if one.outcome is not None and max(one.result.grade, one.baseline.grade) in PROMISES:
             cells[one.name][one.baseline.result_id] = one
     best: str | None = None
     for name in sorted(cells, key=lambda name: (-len(cells[name]), name)):
@@ -122,7 +138,7 @@ def _best(
             best = name
     mean = _mean([*cells[best].values()], lambda one: one.speedup) if best else None
     if mean is None or 2 * mean.sure <= mean.cells:
-        return None, None, None
+        return None, None, mean
     if mean.value < 1:
         return REFERENCE, best, replace(mean, value=1.0, low=1.0, high=1.0)
     return best, REFERENCE, mean
@@ -135,5 +151,7 @@ def _mean(
     if not ratios:
         return None
     mean = geometric_mean(ratios)
-    sure = sum(one.differs is True and (one.speedup > 1) == (mean > 1) for one in values)
-    return MeanRatio(mean, min(ratios), max(ratios), len(ratios), sure)
+    kinds = Counter(one.outcome.kind for one in values if one.outcome)
+    sure = kinds["better" if mean > 1 else "worse"]
+    ends = (min(ratios), max(ratios))
+    return MeanRatio(mean, *ends, len(ratios), sure, kinds["equal"], kinds["undecided"])

@@ -6,7 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import ASKED_THREADS
-from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
+from analysis.statistics.outcomes import THRESHOLD, RatioOutcome, is_within, ratio_outcome
+from analysis.statistics.ratios import Estimate
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
 from runner.contract.record.verdict import Grade
@@ -158,27 +159,27 @@ class Figure:
         return replace(self, value=change(self.value), interval=interval)
 
 
-def told_apart(one: Figure, other: Figure) -> bool | None:
-    """True if two figures differ by more than their uncertainty; None if that is not known.
+def figure_outcome(one: Figure, other: Figure, *, more_is_better: bool) -> RatioOutcome:
+    """The outcome of one figure by another.
 
-    Beside a prediction the interval of their ratio must leave out 1. An extrapolation differs from
-    nothing, and so does a measurement of grade D.
+    Beside a prediction the interval of their ratio must leave out 1. An extrapolation decides
+    nothing, and neither does a measurement of grade D.
     """
     if one.outside or other.outside:
-        return False
-    if one.is_measured and other.is_measured and not (one.interval and other.interval):
-        return None
+        return RatioOutcome("undecided", "extrapolated")
+    measured = [figure for figure in (one, other) if figure.is_measured]
     first, second = one.times, other.times
-    if first is None or second is None:
-        return False
-    ratio = first.over(second)
-    grades = [figure.grade or WORST_GRADE for figure in (one, other) if figure.is_measured]
-    if len(grades) == 2:
-        return shows_difference(ratio, max(grades))
-    measured = one if one.is_measured else other
-    if measured.is_measured and measured.interval and grades[0] not in PROMISES:
-        return False
-    return not ratio.low <= 1 <= ratio.high
+    if (len(measured) == 2 and not (one.interval and other.interval)) or not (first and second):
+        return RatioOutcome("undecided", "no_interval")
+    times = first.over(second) if more_is_better else second.over(first)
+    grade: Grade = max((one.grade or WORST_GRADE for one in measured if one.interval), default="A")
+    if len(measured) == 2 or grade == WORST_GRADE:
+        return ratio_outcome(times, grade)
+    if is_within(times, THRESHOLD):
+        return RatioOutcome("equal")
+    if times.low <= 1 <= times.high:
+        return RatioOutcome("undecided", "predicted")
+    return RatioOutcome("better" if times.value > 1 else "worse")
 
 
 @dataclass(frozen=True)

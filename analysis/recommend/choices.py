@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from analysis.recommend.candidates import (
     Candidate,
@@ -11,13 +12,14 @@ from analysis.recommend.candidates import (
     Objection,
     ObjectionKind,
     Objective,
+    figure_outcome,
     question_of,
-    told_apart,
 )
 from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.series import UNKNOWN_SCOPE
 from analysis.statistics.numbers import amount, excess_words
+from analysis.statistics.outcomes import RatioOutcome
 from analysis.statistics.ratios import PROMISES
 
 _ALIKE: tuple[tuple[str, ObjectionKind, str], ...] = (
@@ -39,6 +41,14 @@ class RankedCandidate:
     """Megabytes; None where nobody asked, or nobody knows."""
     chance: SloChance | None = None
     price: float | None = None
+    outcome: RatioOutcome | None = None
+    """That of its figure beside the first one's; None of the first."""
+
+    @property
+    def may_be_as_good(self) -> bool:
+        """True if it is equal to the first, or intervals and grades leave it undecided."""
+        outcome = self.outcome
+        return bool(outcome and not (outcome.is_shown or outcome.because == "no_interval"))
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class CandidateRanking:
 
     first: RankedCandidate
     equals: tuple[RankedCandidate, ...]
-    """Those that cannot be told from the first: measured ones before others."""
+    """Those that may be as good as the first: measured ones before others."""
     others: tuple[RankedCandidate, ...]
     """Those that differ from the first, or may."""
     extrapolated: tuple[RankedCandidate, ...]
@@ -85,24 +95,26 @@ def rank_candidates(
     measured_first = sorted(
         inside, key=lambda one: not (one.figure.is_measured and one.figure.grade in PROMISES)
     )
-    first = next(one for one in measured_first if not _is_beaten(one, inside))
-    apart = {id(one): told_apart(first.figure, one.figure) for one in inside if one is not first}
-    equals = [one for one in measured_first if apart.get(id(one)) is False]
-    others = [one for one in inside if apart.get(id(one), False) is not False]
+
+    def by(first: RankedCandidate, one: RankedCandidate) -> RankedCandidate:
+        outcome = figure_outcome(one.figure, first.figure, more_is_better=more_is_better)
+        return replace(one, outcome=outcome)
+
+    def is_beaten(one: RankedCandidate) -> bool:
+        """True if one before it, in the order of values, differs from it, or may do."""
+        before = takewhile(lambda better: better is not one, inside)
+        return any(not by(one, better).may_be_as_good for better in before)
+
+    first = next(one for one in measured_first if not is_beaten(one))
+    equals = [by(first, one) for one in measured_first if one is not first]
+    others = [by(first, one) for one in inside if one is not first]
     return CandidateRanking(
-        *(first, tuple(equals), tuple(others), tuple(extrapolated)),
-        is_sure=all(apart.values()) and bool(apart),
+        first,
+        tuple(one for one in equals if one.may_be_as_good),
+        tuple(one for one in others if not one.may_be_as_good),
+        tuple(by(first, one) for one in extrapolated),
+        is_sure=bool(others) and all(one.outcome and one.outcome.is_shown for one in others),
     )
-
-
-def _is_beaten(one: RankedCandidate, ordered: Sequence[RankedCandidate]) -> bool:
-    """True if one before it, in the order of values, differs from it, or may do."""
-    for better in ordered:
-        if better is one:
-            return False
-        if told_apart(better.figure, one.figure) is not False:
-            return True
-    return False
 
 
 @dataclass(frozen=True)

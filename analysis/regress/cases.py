@@ -11,7 +11,6 @@ from analysis.compare.circumstances import hardware_differences
 from analysis.compare.runs import CellVerdict
 from analysis.compare.values import PART
 from analysis.regress.launches import (
-    THRESHOLD,
     LaunchedResult,
     PastResult,
     SeriesKey,
@@ -24,6 +23,7 @@ from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
+from analysis.statistics.outcomes import THRESHOLD
 from analysis.statistics.significance import LaunchSamples
 from analysis.statistics.variance import variance_components
 

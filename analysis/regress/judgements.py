@@ -31,12 +31,19 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import percent_text
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.outcomes import RatioOutcome, RatioOutcomeKind
+from analysis.statistics.ratios import PROMISES, Estimate
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (
     *("regression", "improvement", "inconclusive", "not comparable", "no change"),
 )
+_OUTCOMES: Mapping[RegressionVerdict, RatioOutcomeKind] = {
+    "regression": "worse",
+    "improvement": "better",
+    "no change": "equal",
+    "inconclusive": "undecided",
+}
 _WOULD_DECIDE = ("launches_would_decide", "pairs_would_decide")
 
 
@@ -57,6 +64,14 @@ class Judgement:
     changes: tuple[str, ...] | None = None
     """The first candidates for the cause; None where records do not tell, and where nothing
     changed."""
+
+    @property
+    def outcome(self) -> RatioOutcome | None:
+        """The verdict as other comparisons name it; None where nothing was compared."""
+        kind = _OUTCOMES.get(self.verdict)
+        if kind == "undecided" or (self.case and self.case.accepted is not None):
+            return RatioOutcome("undecided", self.explanation.code if self.explanation else None)
+        return RatioOutcome(kind) if kind else None
 
     @property
     def reason(self) -> str:
@@ -213,6 +228,14 @@ def _judgement(
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
             reason = decider(case.difference, threshold, paired=case.paired)
+        elif verdict == "no change" and not case.paired:
+            worse = max(case.before, case.after, key=lambda side: side.grade)
+            if (promise := PROMISES[worse.grade]) > threshold:
+                facts = {"grade": worse.grade, "run": worse.run_id}
+                verdict, reason = (
+                    "inconclusive",
+                    VerdictReason("grade_allows", 100 * promise, facts),
+                )
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(

@@ -16,8 +16,6 @@ from analysis.results.source import ArrowSource, text
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.record.verdict import Grade
 
-THRESHOLD = 0.05
-"""The least relative change that matters, unless somebody says otherwise."""
 LEAST_HISTORY = 10
 """Launches of a series from which on its steps are sought."""
 _AT_ONCE = 5_000

@@ -32,6 +32,8 @@ _FORESEEN = 0.95
 _REASONS: Mapping[str, str] = {
     "accepted": "accepted: {because}",
     "baseline_grade_d": "the baseline's has grade D: `orchestrator status {run} --why` tells why",
+    "grade_allows": "grade {grade} leaves open what is below {number} %:"
+    " `orchestrator status {run} --why` tells why",
     "grade_d": "this result has grade D: `orchestrator status {run} --why` tells why",
     "launches_would_decide": "{number} launches a side would decide",
     "marked": "{marks}, so nothing is claimed",

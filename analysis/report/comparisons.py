@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy, compare_by
 from analysis.report.report import ReportedResults
@@ -9,7 +10,7 @@ from analysis.results.differing import fact_words, varying
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
 from analysis.results.table import Field, FieldKind, RowFacts, Table
-from analysis.statistics.numbers import number_range
+from analysis.statistics.outcomes import counted_words, equal_words
 from runner.contract.axes import AXIS_NAMES
 
 _MOST_GROUPS = 200
@@ -24,13 +25,13 @@ _WORK = tuple(
     if name not in ("model", *_NAMES)
 )
 """Columns that tell one question from another beside these."""
-_SURE = {True: "yes", False: "no", None: None}
 
 
 def comparison_table(
     results: ReportedResults, by: str, title: str, metric: Metric = METRICS["latency"]
 ) -> Table:
     """Every result beside the baseline of its question."""
+    metric = replace(metric, threshold=results.selection.threshold)
     compared = compare_by(results.values(metric), by, metric)
     groups = compared.groups[:_MOST_GROUPS]
     differing = {*varying([group.shared for group in groups], (*_NAMES, *_WORK))}
@@ -44,18 +45,18 @@ def comparison_table(
         Field("name", by.replace("_size", "").replace("_length", ""), _kind(groups)),
         Field("value", metric.heading, "number", "low", "high", measured=True),
         Field("speedup", f"times as good as {beside}", "number", "speedup_low", "speedup_high"),
-        Field("differs", "difference shown"),
+        Field("outcome"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         Field("grade", kind="grade"),
     )
-    rows = [row for group in groups for row in _rows(group, differing)]
+    rows = [row for group in groups for row in _rows(group, differing, metric)]
     left_out = len(compared.groups) - len(groups)
     answers = tuple(_sentences(compared))
     return Table(title, columns, rows, [*_notes(compared)], f"by_{by}", answers, left_out).filled()
 
 
 def _sentences(compared: ComparisonBy) -> Iterator[str]:
-    """Sentences that count where a value is better or worse than the baseline, and by how much."""
+    """Sentences that count the outcomes of a value beside the baseline, and what would decide."""
     pairs: dict[tuple[str, str], list[ComparedValue]] = defaultdict(list)
     for group in compared.groups:
         for row in group.rows:
@@ -65,22 +66,11 @@ def _sentences(compared: ComparisonBy) -> Iterator[str]:
     for (name, baseline), rows in frequent[:_MOST_SENTENCES]:
         prefix = "" if compared.by in _TELLING else f"{compared.by.replace('_', ' ')} "
         subject = f"{prefix}{name} beside {baseline}, {compared.metric.label}"
-        yield f"{subject}: {_outcome(rows)} ({len(rows):,} compared)."
+        words = counted_words(((row.outcome, row.speedup) for row in rows), compared.metric)
+        yield f"{subject}: {words}."
 
 
-def _outcome(rows: Sequence[ComparedValue]) -> str:
-    better = [row.speedup for row in rows if row.differs and row.speedup > 1]
-    worse = [1 / row.speedup for row in rows if row.differs and row.speedup < 1]
-    unclear = len(rows) - len(better) - len(worse)
-    parts = [
-        f"better in {len(better):,} ({number_range(better)} times)" if better else "",
-        f"worse in {len(worse):,} ({number_range(worse)} times)" if worse else "",
-        f"no difference shown in {unclear:,}" if unclear else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[RowFacts]:
+def _rows(group: ComparedGroup, differing: Collection[str], metric: Metric) -> Iterator[RowFacts]:
     work = {name: group.shared.get(name) for name in _WORK if name in differing}
     for row in group.rows:
         interval, speedup = row.result.interval, row.speedup_interval
@@ -96,7 +86,7 @@ def _rows(group: ComparedGroup, differing: Collection[str]) -> Iterator[RowFacts
             "speedup": row.speedup,
             "speedup_low": speedup and speedup.low,
             "speedup_high": speedup and speedup.high,
-            "differs": _SURE[row.differs],
+            "outcome": row.outcome and row.outcome.words(metric),
             "scaling_efficiency": row.scaling_efficiency,
             "grade": row.result.grade,
         }
@@ -111,8 +101,9 @@ def _notes(compared: ComparisonBy) -> Iterator[str]:
     if compared.groups:
         yield (
             "Results are compared only if they agree in everything else: model, weights, mode,"
-            ' sizes, machine and launcher; "difference shown" asks for more than interval and grade'
-            " leave open."
+            " sizes, machine and launcher. One is called better or worse beyond intervals and"
+            f" grades alone, and {equal_words(compared.metric.threshold)} if the whole interval is."
         )
         if compared.alone:
             yield f"Without another one to be compared with: {compared.alone:,}."
+        yield from compared.deciding_lines()

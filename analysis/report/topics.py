@@ -13,7 +13,12 @@ from analysis.charts.durations import duration_charts
 from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
 from analysis.charts.scenarios import offline_curves, server_curves
 from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
-from analysis.compatibility.families import FamilySummary, MeanRatio, summarise_families
+from analysis.compatibility.families import (
+    FamilySummary,
+    MeanRatio,
+    doubt_lines,
+    summarise_families,
+)
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
 from analysis.compatibility.verdicts import read_evidence
 from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
@@ -98,11 +103,10 @@ def _reason(rating: Rating) -> RowFacts:
 
 def _family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
-    rows = [_family(one) for one in summarise_families(results.source, results.shown)]
-    notes = (
-        "Ratios are geometric means, with the least and the greatest of the cells. Undecided"
-        " says that in most cells intervals and grades show no difference from the CPU.",
-    )
+    families = summarise_families(results.source, results.shown)
+    rows = [_family(one) for one in families]
+    means = "Ratios are geometric means, with the least and the greatest of the cells."
+    notes = (means, *doubt_lines(families, results.selection.threshold))
     table = Table("Families", _FAMILIES, rows, notes, "families").filled()
     return table_section("families", "Families", table)
 

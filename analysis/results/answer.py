@@ -12,15 +12,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
-from analysis.statistics.ratios import Estimate, shows_difference
+from analysis.statistics.outcomes import RatioOutcome, ratio_outcome
+from analysis.statistics.ratios import Estimate
 from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
 from runner.contract.errors import UsageError
 from runner.contract.record.verdict import Grade
 
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
 _WRONG, _UNPROVEN = "outputs do not agree with the reference", "the device is not proven"
-LASTING = (_WRONG, _UNPROVEN)
-"""Objections that another measurement would not lift."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +39,18 @@ class Lead:
     behind: ResultRow
     ratio: Estimate
     """Time of the other by that of the first: times as fast."""
+    outcome: RatioOutcome
+    """That of the first beside the other."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The first of several results, those that cannot be told from it, and the next."""
+    """The first of several results, those that may be as fast, and the next."""
 
     first: ResultRow
     equals: tuple[Lead, ...]
-    """Results whose difference from the first is not shown."""
+    """Results that are equal to the first within the threshold."""
+    undecided: tuple[Lead, ...]
     next: Lead | None
     """The fastest one whose difference is shown."""
 
@@ -66,10 +68,14 @@ class Comparison:
     shortest: Ranking | None
     """By the time of a query, if batches differ and another result is first."""
     excluded: Mapping[str, tuple[ResultRow, ...]]
+    """Those with an objection that another measurement would not lift."""
+    undecided: Mapping[str, tuple[ResultRow, ...]]
+    """Those whose numbers decide nothing beside any other."""
 
     @property
     def comparable(self) -> tuple[ResultRow, ...]:
-        return self.rows[: len(self.rows) - sum(map(len, self.excluded.values()))]
+        others = (*self.excluded.values(), *self.undecided.values())
+        return self.rows[: len(self.rows) - sum(map(len, others))]
 
 
 def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
@@ -86,6 +92,7 @@ def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
 def _compare(rows: Sequence[ResultRow]) -> Comparison:
     contenders: list[_Contender] = []
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
+    undecided: dict[str, list[ResultRow]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: item_ms(row) or math.inf):
         grade, item = row.grade, item_estimate_ms(row)
         if row.correct is False:
@@ -93,12 +100,12 @@ def _compare(rows: Sequence[ResultRow]) -> Comparison:
         elif row.proof != "proven":
             excluded[_UNPROVEN].append(row)
         elif grade is None or grade == "D":
-            excluded[f"grade {grade or 'missing'}"].append(row)
+            undecided["grade_d"].append(row)
         elif item is None:
-            excluded["no interval"].append(row)
+            undecided["no_interval"].append(row)
         else:
             contenders.append(_Contender(row, grade, item, row.median_ms))
-    last = (row for group in excluded.values() for row in group)
+    last = (row for group in (*undecided.values(), *excluded.values()) for row in group)
     is_compared = len(contenders) > 1
     return Comparison(
         rows=(*(one.row for one in contenders), *last),
@@ -106,6 +113,7 @@ def _compare(rows: Sequence[ResultRow]) -> Comparison:
         reference=_reference_lead(contenders) if is_compared else None,
         shortest=_shortest(contenders) if is_compared else None,
         excluded={reason: tuple(group) for reason, group in excluded.items()},
+        undecided={code: tuple(group) for code, group in undecided.items()},
     )
 
 
@@ -118,14 +126,19 @@ def _item(contender: _Contender) -> Estimate:
 
 def _rank(contenders: Sequence[_Contender], time: _Time) -> Ranking:
     first, *others = sorted(contenders, key=lambda one: time(one).value)
-    leads = [(_lead(first, other, time), max(first.grade, other.grade)) for other in others]
-    shown = [lead for lead, grade in leads if shows_difference(lead.ratio, grade)]
-    equals = tuple(lead for lead, _ in leads if lead not in shown)
-    return Ranking(first.row, equals, shown[0] if shown else None)
+    leads = [_lead(first, other, time) for other in others]
+    return Ranking(
+        first.row,
+        tuple(lead for lead in leads if lead.outcome.kind == "equal"),
+        tuple(lead for lead in leads if lead.outcome.because),
+        next((lead for lead in leads if lead.outcome.is_shown), None),
+    )
 
 
 def _lead(first: _Contender, other: _Contender, time: _Time) -> Lead:
-    return Lead(other.row, time(other).over(time(first)))
+    ratio, grade = time(other).over(time(first)), max(first.grade, other.grade)
+    outcome = ratio_outcome(ratio, grade, launches=(first.row.rounds, other.row.rounds))
+    return Lead(other.row, ratio, outcome)
 
 
 def _reference_lead(contenders: Sequence[_Contender]) -> Lead | None:
@@ -151,7 +164,7 @@ def _shortest(contenders: Sequence[_Contender]) -> Ranking | None:
         return None
     ranking = _rank(contenders, lambda one: timed[id(one)])
     first = contenders[0].row
-    leads = {lead.behind.cell_id for lead in ranking.equals}
+    leads = {lead.behind.cell_id for lead in (*ranking.equals, *ranking.undecided)}
     return None if ranking.first is first or first.cell_id in leads else ranking
 
 

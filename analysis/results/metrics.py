@@ -12,6 +12,7 @@ from functools import partial
 from typing import Literal
 
 from analysis.results.source import ArrowSource
+from analysis.statistics.outcomes import THRESHOLD
 from runner.contract.errors import UsageError
 
 IntervalSource = Literal["recorded", "total", "inverse"]
@@ -48,6 +49,8 @@ class Metric:
     """The heading in the tables of reports, with the unit; None: no column there."""
     condition: str = field(default="true", compare=False)
     """The results whose value is asked for, as a condition on their columns, where `r` is one."""
+    threshold: float = field(default=THRESHOLD, compare=False)
+    """The least relative change that matters."""
 
     @property
     def more_is_better(self) -> bool:
@@ -74,6 +77,12 @@ class Metric:
     @property
     def heading(self) -> str:
         return f"{self.label}, {self.unit}" if self.unit else self.label
+
+    @property
+    def comparatives(self) -> tuple[str, str]:
+        """The words for a result that is worse, and for one that is better."""
+        of_time = self.unit in ("ms", "s") or self.unit.endswith("/s")
+        return ("slower", "faster") if of_time else ("worse", "better")
 
 
 def _end(column: str, end: str) -> str:
@@ -109,14 +118,14 @@ METRICS: dict[str, Metric] = {
         _more(
             *("throughput", "throughput", "throughput", "samples/s"),
             interval="total",
-            brief="samples/s",
-            report="samples/s",
+            brief="mean samples/s",
+            report="mean samples/s",
         ),
         _more(
             *("tokens", "token_throughput", "token throughput", "tokens/s"),
             interval="total",
-            brief="tokens/s",
-            report="tokens/s",
+            brief="mean tokens/s",
+            report="mean tokens/s",
         ),
         _more(
             *("peak_qps", "peak_qps", "peak rate", "queries/s"),

@@ -126,6 +126,8 @@ class ResultRow(TimedWork):
     doubts: Sequence[Doubt] | None
     """Doubts about the numbers, the heaviest first."""
     token_throughput: float | None
+    rounds: int | None
+    """Launches that timed it; None where nobody knows."""
     latency_precision: float | None
     """Half the width of the median's 95 % interval, by the median."""
     memory_mb: float | None

@@ -8,6 +8,7 @@ from analysis.results.metrics import METRICS, RATES_OF_SHARES, Metric
 from analysis.results.row import seeks_peak_sql
 from analysis.results.series import MODEL, SERIES
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
+from analysis.statistics.outcomes import THRESHOLD
 from runner.contract.axes import Backend
 
 _AT_ONCE = 5_000
@@ -34,6 +35,8 @@ class Selection:
     imported: bool = False
     unquotable: bool = False
     """Also those without proof, with wrong outputs, or of software in a device's place."""
+    threshold: float = THRESHOLD
+    """The least relative change that matters where they are compared."""
 
     @property
     def relation(self) -> str:
@@ -72,6 +75,11 @@ class Selection:
 def selected_cells(source: ArrowSource, selection: Selection) -> tuple[str, ...]:
     table = source.arrow(f"SELECT DISTINCT cell_id FROM {selection.relation} ORDER BY cell_id")
     return tuple(table["cell_id"].to_pylist())
+
+
+def metrics_of(selection: Selection, names: Iterable[str]) -> Iterator[Metric]:
+    """The metrics of these names, each with the least change that matters in this selection."""
+    return (replace(METRICS[name], threshold=selection.threshold) for name in names)
 
 
 _OFFLINE, _PEAK = "r.scenario = 'offline'", seeks_peak_sql()

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Protocol
 
 from analysis.results.row import ResultRow, TimedWork, item_estimate_ms
-from analysis.statistics.ratios import Estimate, shows_difference
+from analysis.statistics.outcomes import ratio_outcome
+from analysis.statistics.ratios import Estimate
 from runner.contract.record.verdict import Doubt, Grade, doubt, heaviest_first, with_doubt
 
 DOUBTFUL_FACTOR = 2.0
@@ -150,7 +151,8 @@ def _change(row: ResultRow, then: Neighbour) -> Change | None:
     if row.grade == "D":
         differs = _factor(ratio) > DOUBTFUL_FACTOR and not ratio.low <= 1 <= ratio.high
     else:
-        differs = shows_difference(ratio, max(row.grade, then.grade))
+        # a contradiction is one however small: equality within a threshold excuses none
+        differs = ratio_outcome(ratio, max(row.grade, then.grade), threshold=0).is_shown
     return Change(row, then, ratio) if differs else None
 
 

@@ -37,23 +37,13 @@ class Estimate:
         up = math.hypot(math.log(self.high / self.value), math.log(other.value / other.low))
         return Estimate(ratio, ratio * math.exp(-down), ratio * math.exp(up))
 
+    @property
+    def inverse(self) -> "Estimate":
+        return Estimate(1 / self.value, 1 / self.high, 1 / self.low)
+
 
 def estimate(value: float | None, low: float | None, high: float | None) -> Estimate | None:
     """The estimate of a measured value; None where it has no interval or is not positive."""
     if value is None or low is None or high is None or not 0 < low <= value <= high < math.inf:
         return None
     return Estimate(value, low, high)
-
-
-def shows_difference(ratio: Estimate, grade: Grade) -> bool:
-    """True if a ratio differs from 1 by more than its interval and the worse grade leave open.
-
-    The interval's end must be so far from 1 that chance goes there in one of a hundred cases.
-    """
-    promise = PROMISES.get(grade)
-    if promise is None:
-        return False
-    nearer_end = ratio.low if ratio.value > 1 else ratio.high
-    margin = abs(math.log(ratio.value / nearer_end))
-    is_sure = abs(math.log(ratio.value)) > DIFFERENCE_FACTOR * margin
-    return is_sure and max(ratio.value, 1 / ratio.value) > 1 + promise

@@ -9,12 +9,13 @@ from typing import Any
 
 from analysis.compare.circumstances import circumstance_changes, circumstances_of
 from analysis.compare.values import MetricColumns, MetricValue, value_of, with_intervals
-from analysis.regress.launches import LEAST_HISTORY, THRESHOLD, PastResult, launches_by_result
+from analysis.regress.launches import LEAST_HISTORY, PastResult, launches_by_result
 from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES, comparable_sql
 from analysis.results.source import ArrowSource
-from analysis.statistics.ratios import Estimate, shows_difference
+from analysis.statistics.outcomes import THRESHOLD, RatioOutcome
+from analysis.statistics.ratios import Estimate
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import UsageError
 
@@ -75,15 +76,10 @@ class TrendSeries:
         """That ratio with its 95 % interval; None where one of both has none."""
         return _ratio(self.first, self.last)
 
-    @property
-    def differs(self) -> bool | None:
-        """True if the last differs from the first beyond intervals and grades; None: not known."""
-        return _differ(self.first, self.last)
-
-    @property
-    def is_better(self) -> bool:
-        """True if the last value is better than the first, by however little."""
-        return (self.ratio > 1) == self.metric.more_is_better
+    @cached_property
+    def outcome(self) -> RatioOutcome:
+        """The outcome of the last result by the first."""
+        return self.last.outcome_beside(self.first, self.metric)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -98,11 +94,6 @@ def _ratio(before: MetricValue, after: MetricValue) -> Estimate | None:
     if before.interval is None or after.interval is None:
         return None
     return after.interval.over(before.interval)
-
-
-def _differ(before: MetricValue, after: MetricValue) -> bool | None:
-    ratio = _ratio(before, after)
-    return None if ratio is None else shows_difference(ratio, max(before.grade, after.grade))
 
 
 @dataclass(frozen=True)
@@ -128,6 +119,7 @@ def trends_of(
     source: ArrowSource, selection: Selection, metric: Metric, *, per_host: bool = False
 ) -> Trends:
     """The series of the selected results; the name of a CI's machine changes with every run."""
+    metric = replace(metric, threshold=selection.threshold)
     rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
     counts = {name: rows[0][name] if rows else 0 for name in ("once", "several")}
     repeated = [row for row in rows if row["results"] > 1]
@@ -186,20 +178,21 @@ def _with_steps(series: TrendSeries, launches: Sequence[PastResult | None]) -> T
     history = [past for past in launches if past is not None]
     steps = None
     if series.is_long and len(history) == len(series.values):
-        steps = level_steps(series.values, history)
+        steps = level_steps(series.values, history, series.metric.threshold)
     found_by_level = steps is not None
     if steps is None:
         steps = (
             TrendStep(before, after, ratio)
             for before, after in pairwise(series.values)
-            if (ratio := _ratio(before, after)) is not None and _differ(before, after)
+            if (ratio := _ratio(before, after)) is not None
+            and after.outcome_beside(before, series.metric).is_shown
         )
     ordered = sorted(steps, key=lambda step: -abs(math.log(step.ratio.value)))
     return replace(series, steps=tuple(ordered), by_level=found_by_level)
 
 
 def level_steps(
-    values: Sequence[MetricValue], history: Sequence[PastResult]
+    values: Sequence[MetricValue], history: Sequence[PastResult], threshold: float = THRESHOLD
 ) -> Iterable[TrendStep] | None:
     """The steps of a series, by its launches; None where the extra `analysis` is not installed."""
     try:
@@ -207,7 +200,7 @@ def level_steps(
     except UsageError:
         return None
     indices = {past.result_id: index for index, past in enumerate(history)}
-    steps = levels_of(history, {}, THRESHOLD).steps
+    steps = levels_of(history, {}, threshold).steps
     firsts = ((indices[step.first.result_id], step.ratio) for step in steps)
     return [TrendStep(values[index - 1], values[index], ratio) for index, ratio in firsts]
 

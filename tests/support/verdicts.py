@@ -8,12 +8,13 @@ from typing import Any
 
 from analysis.regress.cases import Case
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement, Judgements
-from analysis.regress.launches import THRESHOLD, LaunchedResult, PastResult
+from analysis.regress.launches import LaunchedResult, PastResult
 from analysis.regress.noise import NoiseSource, SeriesNoise
 from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import LevelShift, RegressionVerdict, VerdictReason
 from analysis.results.metrics import METRICS
 from analysis.results.series import SCOPE, SERIES
+from analysis.statistics.outcomes import THRESHOLD
 from analysis.statistics.ratios import Estimate
 from analysis.statistics.variance import ShiftSpread
 from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest

@@ -98,7 +98,8 @@ def compare_run_pair(
 ) -> RunComparison:
     """Compare two runs, or whatever else `open_sides` takes, cell by cell."""
     with open_sides(chosen, before, after) as sides:
-        compared_by = metric_of(metric or _USUAL_METRIC, sides.run.source)
+        named = metric_of(metric or _USUAL_METRIC, sides.run.source)
+        compared_by = replace(named, threshold=chosen.threshold)
         pair = compare_runs(sides.base, sides.run, compared_by, across_hosts=across_hosts)
     if pair.cells:
         return pair

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.commands.options.verdict import RequireGrade, share
+from orchestrator.commands.options.verdict import RequireGrade, Threshold, share
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import (
     complete_metric,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.commands.results.selection import SelectionRequest
 
 _OF_A_PROPERTY = ("by", "baseline", "run")
-_NOT_JUDGED = ("across_hosts",)
+_NOT_JUDGED = ("across_hosts", "threshold")
 """Options of a comparison that no verdict takes."""
 
 
@@ -78,6 +78,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
             parser=share("--fail-slower"),
         ),
     ] = None
+    threshold: Threshold = None
     require_grade: RequireGrade = None
 
     def execute(self) -> int:
@@ -123,7 +124,7 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
             self.refuse_beside("--fail-slower", _NOT_JUDGED)
             return self._judge(before, after, selected, self.fail_slower)
         pair = compare_run_pair(
-            selected, before, after, metric=self.metric, across_hosts=self.across_hosts
+            *(selected, before, after), metric=self.metric, across_hosts=self.across_hosts
         )
         self._draw(pair.comparison)
         self.show(run_comparison_sheet(pair, self.format))

@@ -8,9 +8,11 @@ from typing import Any
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
 from analysis.compare.runs import ComparedCell, RunComparison
 from analysis.results.differing import QUESTION, fact_heading, question_field, questions
+from analysis.results.metrics import Metric
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
+from analysis.statistics.outcomes import undecided_reason
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
     basis_text,
@@ -28,6 +30,8 @@ _MOST_CELLS = 60
 _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
+_OUTCOME = Field("outcome")
+_REASON = Field("undecided_because", "undecided by", shown=undecided_reason)
 _KIND = ("source", "mode", "scenario")
 """Facts of which each combination has a table of its own."""
 
@@ -35,7 +39,7 @@ _KIND = ("source", "mode", "scenario")
 def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
     """The comparison as a sheet of this format: on a terminal no more than can be read."""
     metric, left_out, groups = comparison.metric, comparison.left_out, comparison.groups
-    data = [_data_row(*pair) for pair in _pairs(groups)]
+    data = [_data_row(*pair, metric) for pair in _pairs(groups)]
     shown = groups
     if form == ON_SCREEN:
         shown = tuple(
@@ -54,6 +58,7 @@ def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
         "unit": metric.unit,
         "more_is_better": metric.more_is_better,
         "baseline": baselines[0] if len(baselines) == 1 else None,
+        "threshold": metric.threshold,
         "rows": data,
         "left_out": {
             "alone": comparison.alone,
@@ -73,7 +78,9 @@ def _pairs(groups: Sequence[ComparedGroup]) -> Iterator[tuple[int, ComparedGroup
             yield number, group, row
 
 
-def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str, Any]:
+def _data_row(
+    number: int, group: ComparedGroup, row: ComparedValue, metric: Metric
+) -> dict[str, Any]:
     facts = row.result.facts
     return {
         "group": number,
@@ -82,7 +89,7 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         **_ends("value", row.result.value, row.result.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        "differs": row.differs,
+        **_outcome(row, metric),
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
         "interval_of": basis_text(row.result.basis),
@@ -92,6 +99,14 @@ def _data_row(number: int, group: ComparedGroup, row: ComparedValue) -> dict[str
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],
         **{name: facts[name] for name in (*QUESTION, "source", "family", "host")},
+    }
+
+
+def _outcome(row: ComparedValue, metric: Metric) -> dict[str, str | None]:
+    outcome = row.outcome
+    return {
+        "outcome": outcome.word(metric) if outcome else None,
+        "undecided_because": outcome.because if outcome else None,
     }
 
 
@@ -110,7 +125,7 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
         question = {name: group.shared.get(name) if is_first or repeats else "" for name in names}
-        cells.append({**question, **_shown(row, group, comparison.by)})
+        cells.append({**question, **_shown(row, group, comparison.by), **_outcome(row, metric)})
     title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
     is_marked_alike = len(marks) == 1
     fields = [
@@ -121,8 +136,9 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
         Field("scaling", essential=True),
         *([] if is_marked_alike else [Field("marks", "mark", essential=True, wraps=True)]),
         Field("interval", "95 %", right=True),
-        Field("differs"),
+        _OUTCOME,
         Field("grade"),
+        _REASON,
         *([] if metric.more_is_better else [Field("ratio")]),
     ]
     if is_marked_alike:
@@ -136,7 +152,6 @@ def _shown(row: ComparedValue, group: ComparedGroup, by: str) -> dict[str, Any]:
         "value": row.result.value,
         "speedup": row.speedup,
         "interval": _BASELINE if row is group.rows[0] else interval_text(row.speedup_interval),
-        "differs": row.differs,
         "scaling": row.scaling_efficiency,
         "marks": ", ".join(row.result.marks),
         "grade": row.result.facts["grade"],
@@ -159,13 +174,14 @@ def _name(row: ComparedValue, group: ComparedGroup, by: str) -> str | int:
 def run_comparison_sheet(pair: RunComparison, form: str) -> Sheet:
     """The comparison of two runs as a sheet: on a terminal no more than can be read."""
     metric = pair.metric
-    data = [_pair_data(cell) for cell in pair.cells]
+    data = [_pair_data(cell, metric) for cell in pair.cells]
     document: Mapping[str, Any] = {
         "metric": metric.name,
         "unit": metric.unit,
         "more_is_better": metric.more_is_better,
         "baseline": pair.run_before,
         "run": pair.run_after,
+        "threshold": metric.threshold,
         "rows": data,
         "changes": pair.changes,
         "verdicts": pair.verdicts,
@@ -178,7 +194,7 @@ def run_comparison_sheet(pair: RunComparison, form: str) -> Sheet:
     return Sheet(f"{pair.run_after} beside {pair.run_before}", (table,), notes, document, data)
 
 
-def _pair_data(cell: ComparedCell) -> dict[str, Any]:
+def _pair_data(cell: ComparedCell, metric: Metric) -> dict[str, Any]:
     before, row = cell.before, cell.after
     return {
         "cell": row.result.cell_id,
@@ -186,7 +202,7 @@ def _pair_data(cell: ComparedCell) -> dict[str, Any]:
         **_ends("baseline_value", before.value, before.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        "differs": row.differs,
+        **_outcome(row, metric),
         "grade": row.result.grade,
         "baseline_grade": before.grade,
         "interval_of": basis_text(row.result.basis),
@@ -208,8 +224,9 @@ def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
         Field("speedup", "times", essential=True),
         Field("marks", "mark", essential=True, wraps=True),
         Field("interval", "95 %", right=True),
-        Field("differs"),
+        _OUTCOME,
         Field("grades"),
+        _REASON,
     ]
     rows = []
     for cell in cells:
@@ -220,7 +237,7 @@ def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
             "after": row.result.value,
             "speedup": row.speedup,
             "interval": interval_text(row.speedup_interval),
-            "differs": row.differs,
+            **_outcome(row, pair.metric),
             "marks": ", ".join(dict.fromkeys((*before.marks, *row.result.marks))),
             "grades": " ".join(grade or "–" for grade in grades),
         }

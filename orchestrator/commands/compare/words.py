@@ -1,7 +1,7 @@
 """Sentences about a comparison: what it answers, what it rests on, and what it leaves out."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.compare.compare import ComparedGroup, ComparedValue, ComparisonBy
@@ -11,6 +11,7 @@ from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
 from analysis.results.series import SETTINGS
 from analysis.statistics.numbers import format_number, number_range
+from analysis.statistics.outcomes import RatioOutcome, counted_words
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3
@@ -19,13 +20,18 @@ _MOST_CELLS = 5
 _TIMES = "times as good as the baseline"
 _LAUNCHES = (("process", "processes"), ("round of starts", "rounds of starts"))
 """Words for one launch and for several: in most modes, and in `startup`."""
+_OF_ONE: Mapping[str | None, str] = {
+    "default": "a default spread of processes",
+    "calibrated": "the spread that a calibration of their host found",
+    None: "nothing of what processes differ by",
+}
+"""The share of differences between processes in intervals of one launch, by its origin."""
 
 
 def heading(comparison: ComparisonBy, groups: Sequence[ComparedGroup]) -> str:
     """The metric, what it is compared by, and the facts that results of these groups share."""
     metric = f"{comparison.metric.label} by {comparison.by.replace('_', ' ')}, {_TIMES}"
-    words = shared_words_of(groups)
-    return f"{metric}: {words}" if words else metric
+    return ": ".join(filter(None, (metric, shared_words_of(groups))))
 
 
 def shared_words_of(groups: Sequence[ComparedGroup]) -> str:
@@ -42,6 +48,7 @@ def hidden_note(groups: int, rows: int) -> Iterator[str]:
 
 def comparison_notes(comparison: ComparisonBy) -> Iterator[str]:
     yield from _answers(comparison)
+    yield from comparison.deciding_lines()
     yield from _setting_notes(comparison)
     yield from _basis_notes(comparison)
     yield from _left_out(comparison)
@@ -68,38 +75,20 @@ def _answers(comparison: ComparisonBy) -> Iterator[str]:
 
 def _answer(name: str, baseline: str, rows: Sequence[ComparedValue], metric: Metric) -> str:
     """The sentence about one value beside the baseline, as far as the measurements support it."""
-    count = len(rows)
-    begin = f"In {metric.label}, {name}"
-    unknown = [row.speedup for row in rows if row.differs is None]
-    if len(unknown) == count:
-        doubt = "nothing tells whether that is more than chance"
-        if all(row.result.is_imported for row in rows):
-            doubt = "nobody here proved it"
-        elif any(row.result.marks for row in rows):
-            doubt = "what is marked must not be quoted"
-        return f"{begin} is {number_range(unknown)} times as good as {baseline}; {doubt}."
-    shown = [row.speedup for row in rows if row.differs]
-    better, worse = [one for one in shown if one > 1], [one for one in shown if one < 1]
-    ends = rows[0].speedup_interval
-    interval = ""  # of the only speed-up; those of several are in the table
-    if count == 1 and ends is not None:
-        interval = f" (95 %: {format_number(ends.low)} to {format_number(ends.high)})"
-    parts: list[str] = []
-    for speedups in filter(None, (better, worse)):
-        as_good = "times" if parts else f"times as good as {baseline}"
-        share = f" in {len(speedups):,} of {count:,}" if count > 1 else ""
-        parts.append(f"is {number_range(speedups)}{interval} {as_good}{share}")
-    if open_ := count - len(shown) - len(unknown):
-        share = f" in {open_:,} of {count:,}" if count > 1 else ""
-        beside = "" if parts else f" from {baseline}"
-        parts.append(f"shows no difference{beside}{share}")
-    if unknown:
-        parts.append(f"cannot be told from chance in {len(unknown):,}")
+    answer = f"{name} beside {baseline}: {counted_words(_outcomes(rows), metric)}"
+    row = rows[0]
+    if len(rows) == 1 and row.outcome:
+        ends = row.speedup_interval
+        interval = f" (95 %: {number_range((ends.low, ends.high))})" if ends else ""
+        size = f"{format_number(row.speedup)} times as good as {baseline}{interval}"
+        answer = f"{name} is {size}: {row.outcome.words(metric)}"
     scaling = [row.scaling_efficiency for row in rows if row.scaling_efficiency is not None]
-    if scaling:
-        parts.append(f"has a scaling efficiency of {number_range(scaling)}")
-    *first, last = parts
-    return f"{begin} {' and '.join(filter(None, [', '.join(first), last]))}."
+    efficiency = f"; scaling efficiency {number_range(scaling)}" if scaling else ""
+    return f"In {metric.label}, {answer}{efficiency}."
+
+
+def _outcomes(rows: Iterable[ComparedValue]) -> Iterator[tuple[RatioOutcome | None, float]]:
+    return ((row.outcome, row.speedup) for row in rows)
 
 
 def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
@@ -118,41 +107,22 @@ def _setting_notes(comparison: ComparisonBy) -> Iterator[str]:
 
 
 def _basis_notes(comparison: ComparisonBy) -> Iterator[str]:
-    """The replication behind the intervals, with the remedy if there is one."""
-    rows = comparison.rows
-    known = {row.result.basis for row in rows if row.result.basis}
-    alone = [basis for basis in known if basis.launches == 1 and basis.spread is None]
+    """The replication behind the intervals."""
+    known = {row.result.basis for row in comparison.rows if row.result.basis}
     if not known:
         label = comparison.metric.label
         yield f"Records hold one value of {label} and no interval of it, so a ratio has none."
-    elif by_default := [basis for basis in known if basis.spread == "default"]:
-        one, several = _launch_words(by_default)
-        yield (
-            f"Results of one {one} hold a default spread of processes:"
-            " `orchestrator doctor --calibrate` measures this host's, `--profile standard` takes"
-            f" several {several}."
-        )
-    elif calibrated := [basis for basis in known if basis.spread == "calibrated"]:
-        one, _ = _launch_words(calibrated)
-        yield f"Results of one {one} hold the spread that a calibration of their host found."
-    elif counts := [basis for basis in known if basis.launches > 1]:
-        launches: dict[str, list[float]] = defaultdict(list)
-        for basis in counts:
+    for spread, words in _OF_ONE.items():
+        if nouns := {
+            _LAUNCHES[b.of_starts][0] for b in known if (b.launches, b.spread) == (1, spread)
+        }:
+            yield f"Results of one {' or '.join(sorted(nouns))} hold {words}."
+    launches: dict[str, list[float]] = defaultdict(list)
+    for basis in known:
+        if basis.launches > 1:
             launches[_LAUNCHES[basis.of_starts][1]].append(float(basis.launches))
-        counted = (f"{number_range(n)} {noun}" for noun, n in sorted(launches.items()))
+    if counted := [f"{number_range(n)} {noun}" for noun, n in sorted(launches.items())]:
         yield f"Intervals are over {' or '.join(counted)}."
-    if alone:
-        one, _ = _launch_words(alone)
-        yield (
-            f"Differences between processes are not in intervals of one {one} alone:"
-            " `--profile standard` takes several."
-        )
-    doubtful = sum(row.result.grade == "D" and not row.result.is_imported for row in rows)
-    if doubtful:
-        yield (
-            f"{doubtful:,} of {len(rows):,} {plural(len(rows), 'result')} have grade D, which shows"
-            " no difference: `orchestrator status last --why` tells why."
-        )
 
 
 def basis_text(basis: Replication | None) -> str | None:
@@ -167,12 +137,6 @@ def basis_text(basis: Replication | None) -> str | None:
     spread = spread_in_words(basis.deviation, in_queue=basis.in_queue)
     kind = "a calibrated" if basis.spread == "calibrated" else "the default"
     return f"1 {one} and {kind} spread of {spread}"
-
-
-def _launch_words(bases: Sequence[Replication]) -> tuple[str, str]:
-    """For one of these launches, and for several."""
-    kinds = [_LAUNCHES[of_starts] for of_starts in sorted({basis.of_starts for basis in bases})]
-    return " or ".join(one for one, _ in kinds), " or ".join(several for _, several in kinds)
 
 
 def _left_out(comparison: ComparisonBy) -> Iterator[str]:
@@ -206,25 +170,16 @@ def pair_notes(pair: RunComparison, hidden: int) -> Iterator[str]:
     if hidden:
         yield f"{hidden:,} {plural(hidden, 'cell')} more: --output FILE.csv has them all"
     yield _pair_answer(pair)
+    yield from pair.comparison.deciding_lines()
     yield from _verdict_notes(pair)
     yield from _change_notes(pair)
     yield from _basis_notes(pair.comparison)
 
 
 def _pair_answer(pair: RunComparison) -> str:
-    shown = [cell.after.speedup for cell in pair.cells if cell.after.differs]
-    better = [times for times in shown if times > 1]
-    worse = [times for times in shown if times < 1]
-    unknown = sum(cell.after.differs is None for cell in pair.cells)
-    same = len(pair.cells) - len(shown) - unknown
-    parts = [
-        *([f"{len(better):,} better ({number_range(better)} times as good)"] if better else []),
-        *([f"{len(worse):,} worse ({number_range(worse)} times as good)"] if worse else []),
-        *([f"{same:,} without a difference that is shown"] if same else []),
-        *([f"{unknown:,} where nothing tells it from chance"] if unknown else []),
-    ]
-    count = len(pair.cells)
-    return f"Of {count:,} {plural(count, 'cell')} of both runs: {', '.join(parts)}."
+    count, outcomes = len(pair.cells), _outcomes(cell.after for cell in pair.cells)
+    words = counted_words(outcomes, pair.metric)
+    return f"Of {count:,} {plural(count, 'cell')} of both runs: {words}."
 
 
 def _verdict_notes(pair: RunComparison) -> Iterator[str]:
@@ -245,7 +200,9 @@ def _change_notes(pair: RunComparison) -> Iterator[str]:
     if pair.changes:
         yield f"What differs beside it, in all cells: {'; '.join(pair.changes)}."
     changed = [cell for cell in pair.cells if cell.changes]
-    for cell in sorted(changed, key=lambda one: not one.after.differs)[:_MOST_CELLS]:
+    shown = [cell for cell in changed if cell.after.outcome and cell.after.outcome.is_shown]
+    others = [cell for cell in changed if cell not in shown]
+    for cell in [*shown, *others][:_MOST_CELLS]:
         yield f"{cell.after.result.cell_id}: {'; '.join(cell.changes)}"
     if len(changed) > _MOST_CELLS:
         more = len(changed) - _MOST_CELLS

@@ -6,11 +6,17 @@ The reasons and what helps stand below the table as footnotes.
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from analysis.compatibility.families import REFERENCE, FamilySummary, MeanRatio, summarise_families
+from analysis.compatibility.families import (
+    REFERENCE,
+    FamilySummary,
+    MeanRatio,
+    doubt_lines,
+    summarise_families,
+)
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Level, Obstacle, Rating, rate
 from analysis.compatibility.verdicts import read_evidence
 from analysis.results.table import Field, Table
@@ -284,7 +290,7 @@ def _ratio_text(ratio: MeanRatio | None, more: str = "") -> str:
 def _flat(family: FamilySummary) -> dict[str, Any]:
     """A family as a line of CSV: `speedup`, `speedup_low`, `speedup_cells` and so on."""
     facts = asdict(family)
-    nothing = dict.fromkeys(("value", "low", "high", "cells", "sure"))
+    nothing = dict.fromkeys(field.name for field in fields(MeanRatio))
     for name in _RATIOS:
         ratio = facts.pop(name) or nothing
         facts |= {f"{name}_{part}".removesuffix("_value"): ratio[part] for part in nothing}
@@ -300,16 +306,12 @@ def _family_notes(families: Sequence[FamilySummary]) -> Iterator[str]:
     if faster:
         yield f"faster than the CPU beyond noise: {', '.join(faster)}"
     else:
-        yield "no backend is faster than the CPU beyond noise, as far as was measured"
+        yield "no backend is shown to be faster than the CPU in most cells, as far as was measured"
     yield (
         f"n: cells, of which ratios are the geometric mean; × {REFERENCE}: throughput of the best"
         " backend by the CPU's in the same cell, each by its best runtime; int8 MB: memory in int8"
         " by that in fp32; scaling: throughput at the largest batch by batch times that of batch 1"
     )
-    if any(one.backend is None for one in families):
-        yield (
-            f"{_UNDECIDED}: in most cells intervals and grades show no difference from the CPU:"
-            " measure longer"
-        )
+    yield from doubt_lines(families)
     if sources := sorted({name for one in families for name in one.sources}):
         yield f"{_IMPORTED_MARK} partly measured by {', '.join(sources)}: never proven nor verified"

@@ -10,7 +10,14 @@ from analysis.results.metrics import METRICS
 from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
 from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
-from analysis.statistics.ratios import PROMISES, Estimate, shows_difference
+from analysis.statistics.outcomes import (
+    THRESHOLD,
+    RatioOutcome,
+    deciding_lines,
+    equal_words,
+    ratio_outcome,
+)
+from analysis.statistics.ratios import Estimate
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
@@ -22,7 +29,6 @@ from orchestrator.screen.tables import print_lines
 from orchestrator.store.query.results import Measurement
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
-from runner.contract.record.verdict import Grade
 
 _INTERNAL = ("job", "model_spec")
 
@@ -49,24 +55,11 @@ class Replay:
         return now.over(then) if then and now else None
 
     @property
-    def grade(self) -> Grade | None:
-        """The worse grade of the two; None unless both have one."""
-        then, now = self.then.grade, self.now.grade
-        return max(then, now) if then and now else None
-
-    @property
-    def shows_difference(self) -> bool:
-        """True if the ratio is beyond what interval and grades leave open."""
-        ratio, grade = self.ratio_interval, self.grade
-        return ratio is not None and grade is not None and shows_difference(ratio, grade)
-
-    @property
-    def intervals_overlap(self) -> bool | None:
-        """True if the 95 % intervals of these times overlap; None unless there are two."""
-        then, now = item_estimate_ms(self.then), item_estimate_ms(self.now)
-        if then is None or now is None:
-            return None
-        return then.low <= now.high and now.low <= then.high
+    def outcome(self) -> RatioOutcome:
+        """The outcome of its speed now by that then."""
+        ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")
+        launches = (self.then.rounds, self.now.rounds)
+        return ratio_outcome(ratio and ratio.inverse, max(grades), launches=launches)
 
     @property
     def differences(self) -> list[str]:
@@ -89,8 +82,9 @@ class Replay:
             },
             "ratio": self.ratio,
             "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
-            "shows_difference": self.shows_difference,
-            "intervals_overlap": self.intervals_overlap,
+            "threshold": THRESHOLD,
+            "outcome": self.outcome.word(METRICS["latency"]),
+            "undecided_because": self.outcome.because,
             "differences": self.differences,
         }
 
@@ -181,10 +175,8 @@ def _sentences(replay: Replay) -> Iterator[str]:
         yield f"note: offline found another batch: {then}, now {now}"
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
-    elif replay.grade and replay.intervals_overlap is False and not replay.shows_difference:
-        least = f"{PROMISES[replay.grade] * 100:.0f} %"
-        yield f"note: grade {replay.grade} shows differences beyond {least} alone"
     yield _verdict(replay)
+    yield from deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
 
 
 def _verdict(replay: Replay) -> str:
@@ -192,12 +184,10 @@ def _verdict(replay: Replay) -> str:
     ratio = replay.ratio_interval
     if ratio is None:
         return f"There are no two {numbers} with {intervals} to compare."
-    if not replay.shows_difference and replay.intervals_overlap:
-        return f"The {intervals} of the two {numbers} overlap: no difference is shown."
-    if not replay.shows_difference:
-        return (
-            f"The two {numbers} differ by less than their grades can show: no difference is shown."
-        )
+    if replay.outcome.kind == "equal":
+        return f"The two {numbers} are {equal_words(THRESHOLD)}."
+    if not replay.outcome.is_shown:
+        return f"Whether the two {numbers} differ is undecided ({replay.outcome.reason})."
     if seeks_peak(replay.now):
         rate = Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
         return (

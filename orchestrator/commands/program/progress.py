@@ -151,7 +151,7 @@ class _Reporter:
         A reason that was shown, or that the results will show, goes unsaid.
         """
         if record.status == "ok" and record.latency_median_s is not None:
-            return f"{format_number(record.latency_median_s * 1000)} ms"
+            return f"median {format_number(record.latency_median_s * 1000)} ms"
         if record.ending is None or record.phase == "plan" or record.ending in self._shown:
             return record.status
         self._shown.add(record.ending)

@@ -7,8 +7,10 @@ from typing import Any
 
 from analysis.recommend.candidates import OBJECTIONS, Candidate, Figure, Objection, path_of
 from analysis.recommend.choices import Choice, LeftOutCandidate, RankedCandidate
+from analysis.results.metrics import METRICS
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
+from analysis.statistics.outcomes import THRESHOLD, equal_words
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.commands.recommend.words import (
     answer_words,
@@ -33,6 +35,8 @@ _REASONS = 7
 _EMPTY = 5
 _PATHS = 4
 _IMPORTED = "*"
+_COST = METRICS["energy"]
+"""A metric that is better or worse, as a cost is."""
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
@@ -189,7 +193,9 @@ def _overview(answer: Recommendation) -> Table:
             empty.append(some_candidate(choice).cell.model)
     notes = []
     if any("≈" in row["model"] for row in rows):
-        notes.append("≈: not distinguishable from others of this model, which --model lists")
+        notes.append(
+            f"≈: others of the model are {equal_words(THRESHOLD)} or undecided: --model lists them"
+        )
     if empty:
         known = list(dict.fromkeys(empty))
         more = f" and {len(known) - _EMPTY} more" if len(known) > _EMPTY else ""
@@ -210,6 +216,7 @@ def recommendation_document(answer: Recommendation) -> dict[str, Any]:
         "memory_limit_bytes": requirements.memory_bytes,
         "measured_interval": 0.95,
         "predicted_interval": 0.90,
+        "threshold": THRESHOLD,
         "examples": dict(answer.examples),
         "recommended": [
             _ranked_document(one, rank, choice, answer)
@@ -239,16 +246,14 @@ def _candidate_document(candidate: Candidate) -> dict[str, Any]:
 def _ranked_document(
     one: RankedCandidate, rank: int, choice: Choice, answer: Recommendation
 ) -> dict[str, Any]:
-    assert choice.ranking is not None
-    first = choice.ranking.first
-    equal = one is first or any(one is other for other in choice.ranking.equals)
-    unit = figure_unit(answer, one.candidate.cell)
+    unit, objective = figure_unit(answer, one.candidate.cell), answer.requirements.objective
     return _candidate_document(one.candidate) | {
         "rank": rank,
-        "distinguishable_from_first": not equal,
+        "outcome": one.outcome and one.outcome.word(METRICS.get(objective.name, _COST)),
+        "undecided_because": one.outcome and one.outcome.because,
         "basis": one.figure.basis,
         "unit": unit,
-        **_figure_document(answer.requirements.objective.name, one.figure),
+        **_figure_document(objective.name, one.figure),
         **_figure_document("memory_mb", one.memory),
         "slo_chance": one.chance.share if one.chance else None,
         "slo_basis": one.chance.basis if one.chance else None,

@@ -1,7 +1,7 @@
 """Recommendations in words, and as a matrix whose measurement decides."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from analysis.recommend.candidates import COST, Candidate, Figure, cost_unit, is_no_faster
@@ -9,6 +9,7 @@ from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
+from analysis.statistics.outcomes import THRESHOLD, equal_words, reason_counts
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
@@ -107,7 +108,7 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     how = "measured" if first.figure.is_measured else "predicted"
     stated = f"{name}, {figure} {how}"
     if first.figure.grade == "D":
-        stated = f"{stated} with grade D, which shows no difference: measure it longer"
+        stated = f"{stated} with grade D, which leaves its rank undecided: measure it longer"
     if first.figure.outside:
         return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"
     aside = len(ranking.extrapolated)
@@ -117,12 +118,24 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
     if len(ranking.rows) - aside == 1:
         return f"the only candidate that is left: {stated}{beside}"
     if ranking.equals:
-        count = len(ranking.equals)
-        others = f"{count} {plural(count, 'other')}"
-        nearest = short(ranking.equals[0])
-        return f"first: {stated}; not distinguishable from {others}, such as {nearest}{beside}"
-    alone = "single values without intervals do not tell whether others differ"
+        return f"first: {stated}; {'; '.join(_level_words(ranking, short))}{beside}"
+    alone = "undecided beside others: single values have no interval"
     return f"first: {stated}; {alone}{beside}"
+
+
+def _level_words(
+    ranking: CandidateRanking, short: Callable[[RankedCandidate], str]
+) -> Iterator[str]:
+    """The candidates that are equal to the first, then those beside which it is undecided."""
+    equal = [one for one in ranking.equals if one.outcome and not one.outcome.because]
+    undecided = [one for one in ranking.equals if one not in equal]
+    reasons = reason_counts(one.outcome for one in undecided if one.outcome)
+    for words, several in (
+        (f"{equal_words(THRESHOLD)} to", equal),
+        (f"undecided ({reasons}) beside", undecided),
+    ):
+        if count := len(several):
+            yield f"{words} {count} {plural(count, 'other')}, such as {short(several[0])}"
 
 
 def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator[str]:

@@ -10,9 +10,9 @@ from analysis.charts.chart import Chart
 from analysis.regress.bisection import grouped_versions
 from analysis.regress.cases import RegressionQuestion
 from analysis.regress.judgements import Judgement, Judgements, judge
-from analysis.regress.launches import THRESHOLD
 from analysis.results.metrics import metric_of
 from analysis.results.selection import usual_metrics
+from analysis.statistics.outcomes import THRESHOLD
 from orchestrator.commands.results.remedies import measuring_words
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides

@@ -17,6 +17,7 @@ from analysis.results.differing import (
 )
 from analysis.results.metrics import Metric
 from analysis.statistics.numbers import change_words, extent_words, percent_text
+from analysis.statistics.outcomes import equal_words
 from orchestrator.commands.regress.answer import RegressionAnswer, status_command
 from orchestrator.commands.results.run_report import below_grade_words
 from orchestrator.screen.words.doubts import finding_text
@@ -28,8 +29,6 @@ CELL = "cell_id"
 _MOST_SIZES = 3
 _MOST_NAMED = 5
 _COMMIT_LETTERS = 12
-_RATE = "/s"
-_TIMES = frozenset({"ms", "s"})
 _SOURCES: Mapping[NoiseSource, str] = {
     "pairs": "pairs of launches that took turns",
     "history": "the series' own history",
@@ -81,12 +80,6 @@ def full_name(judgement: Judgement) -> str:
     """The cell's id, with the part of its result where that has several."""
     part = judgement.facts.get(PART)
     return f"{judgement.cell_id}, {part}" if part else judgement.cell_id
-
-
-def worse_words(metric: Metric) -> tuple[str, str]:
-    """The words for a change to the worse and to the better."""
-    of_time = metric.unit in _TIMES or metric.unit.endswith(_RATE)
-    return ("slower", "faster") if of_time else ("worse", "better")
 
 
 def verdict_lines(
@@ -152,19 +145,23 @@ def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
     total, known = len(verdicts.judgements), verdicts.by_verdict
     if total == 1:
         return f"The cell {_alone(verdicts, threshold)}."
-    slower, faster = worse_words(verdicts.metric)
+    slower, faster = verdicts.metric.comparatives
     worse, better, same = known["regression"], known["improvement"], known["no change"]
+    equal = [one for one in same if one.outcome and one.outcome.kind == "equal"]
     if not verdicts.judged:
         return f"None of {total:,} cells can be compared."
-    if len(same) == total:
+    if len(equal) == total:
         return f"None of {total:,} cells changed by {percent_text(threshold)} % or more."
-    if worse:
+    if not (worse or better or same):
+        first = f"No verdict on {total:,} cells"
+    elif worse:
         first = f"{len(worse):,} of {total:,} cells became {slower}: {_sizes(worse, verdicts)}"
     else:
         first = f"None of {total:,} cells is shown to be {slower}"
     rest = (
         f"{len(better):,} became {faster}: {_sizes(better, verdicts)}" if better else "",
-        f"{len(same):,} no change" if same else "",
+        f"{len(equal):,} {equal_words(threshold)}" if equal else "",
+        f"{len(same) - len(equal):,} accepted" if len(same) > len(equal) else "",
         _open_words(known["inconclusive"]),
         f"{len(known['not comparable']):,} not comparable" if known["not comparable"] else "",
     )
@@ -173,12 +170,14 @@ def _answer(verdicts: MetricVerdicts, threshold: float) -> str:
 
 def _alone(verdicts: MetricVerdicts, threshold: float) -> str:
     (judgement,) = verdicts.judgements
-    slower, faster = worse_words(verdicts.metric)
+    slower, faster = verdicts.metric.comparatives
     size = f" by {extent_words(judgement.ratio)}" if judgement.ratio else ""
     words: Mapping[RegressionVerdict, str] = {
         "regression": f"became {slower}{size}",
         "improvement": f"became {faster}{size}",
-        "no change": f"did not change by {percent_text(threshold)} % or more",
+        "no change": f"did not change by {percent_text(threshold)} % or more"
+        if judgement.outcome and not judgement.outcome.because
+        else "has a change that was accepted",
         "inconclusive": f"stays inconclusive: {judgement.reason}",
         "not comparable": "cannot be compared",
     }

@@ -56,6 +56,7 @@ def regression_document(answer: RegressionAnswer) -> dict[str, Any]:
 
 def judgement_data(judgement: Judgement) -> dict[str, Any]:
     metric, before, after = judgement.metric, judgement.before, judgement.after
+    outcome = judgement.outcome
     return {
         "cell": judgement.cell_id,
         "part": judgement.facts.get(PART),
@@ -65,6 +66,8 @@ def judgement_data(judgement: Judgement) -> dict[str, Any]:
         "more_is_better": metric.more_is_better,
         "verdict": judgement.verdict,
         "reason": judgement.reason,
+        "outcome": outcome and outcome.word(metric),
+        "undecided_because": outcome and outcome.because,
         **_side("baseline_", before),
         **_side("", after),
         **_ratio(judgement.ratio),
@@ -151,7 +154,8 @@ def shown_judgements(verdicts: MetricVerdicts) -> list[Judgement]:
 def section_heading(answer: RegressionAnswer, verdicts: MetricVerdicts) -> str:
     judgements = answer.judgements
     sides = f"{judgements.base} then and {judgements.run} now"
-    words = f"{verdicts.metric.label}, {sides}, threshold {percent_text(judgements.threshold)} %"
+    limit = f"threshold {percent_text(judgements.threshold)} %"
+    words = f"{verdicts.metric.label}, {sides}, geometric means of launches, {limit}"
     return ": ".join(filter(None, (words, verdicts.shared)))
 
 

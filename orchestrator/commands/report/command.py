@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _OfResults = Literal["performance", "hardware", "compatibility", "startup", "scaling"]
 _Topic = Literal[_OfResults, "run", "regression", "prediction", "site"]
 _Format = Literal["html", "markdown", "json"]
+_COMPARING = ("performance", "hardware", "startup", "scaling", "run", "site")
+"""Topics that say what is equal within a threshold."""
 _OF_RUNS = ("run", "regression")
 """Topics about one run."""
 
@@ -129,7 +131,7 @@ class ReportCommand(Judging, ResultSelection, Command):
 
     def _refuse_judging(self) -> None:
         for name, option in self.given().items():
-            if name in JUDGING:
+            if name in JUDGING and not (name == "threshold" and self.topic in _COMPARING):
                 raise UsageError(
                     f"{option}: `report {self.topic}` judges nothing",
                     hint=f"did you mean `report regression {option} …`?",

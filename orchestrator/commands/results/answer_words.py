@@ -1,12 +1,20 @@
 """The answer of a run in sentences, its trust in two lines, and what changed since the last one."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from analysis.results.answer import LASTING, Comparison, Lead, Ranking
+from analysis.results.answer import Comparison, Lead, Ranking
 from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
 from analysis.results.trust import Change, GradeSummary
 from analysis.statistics.numbers import format_number
+from analysis.statistics.outcomes import (
+    THRESHOLD,
+    RatioOutcome,
+    deciding_lines,
+    equal_words,
+    reason_counts,
+)
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
@@ -29,11 +37,17 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     if (count := len(answered) - _SHOWN) > 0:
         yield f"… and {count} more {plural(count, 'answer')}; --json has them all"
     hopeless = [one for one in report.comparisons if not one.comparable]
-    if count := sum(len(one.rows) for one in hopeless):
-        reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
-        subject = f"{count:,} of {len(everything):,} results cannot be compared: "
-        advice = "no answer" if reasons.keys() & {*LASTING} else "measure again"
-        yield f"{advice}: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
+    if hopeless:
+        counts: Counter[str] = Counter()
+        for one in hopeless:
+            counts.update({words: len(rows) for words, rows in _objections(one)})
+        of_all = f"of {len(everything):,} results " if len(everything) > 1 else ""
+        parts = (f"{n:,} {words}" if of_all else words for words, n in counts.items())
+        advice = "no answer" if any(one.excluded for one in hopeless) else "measure again"
+        yield f"{advice}: {of_all}{', '.join(parts)}"
+    rankings = [one.fastest for one in answered if one.fastest]
+    outcomes = [lead.outcome for ranking in rankings for lead in ranking.undecided]
+    yield from deciding_lines(outcomes, report.run_id)
 
 
 class _Names:
@@ -58,17 +72,17 @@ class _Names:
 
 def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
     ranking = comparison.fastest
-    reasons = ", ".join(
-        f"{' and '.join(names.first_of(rows))} ({reason})"
-        for reason, rows in comparison.excluded.items()
+    excluded = "".join(
+        f". {words[:1].upper()}{words[1:]}: {' and '.join(names.first_of(rows))}"
+        for words, rows in _objections(comparison)
     )
-    excluded = f". Not comparable: {reasons}" if reasons else ""
     if ranking is None:
         (held,) = comparison.comparable
         yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
         return
     leads = [ranking.next] if ranking.next else []
-    if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
+    open_leads = (*ranking.equals, *ranking.undecided)
+    if comparison.reference and comparison.reference not in (*leads, *open_leads):
         leads.append(comparison.reference)
     parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
     yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
@@ -80,22 +94,39 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
 
 def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
     advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
-    if not ranking.equals:
+    if not (ranking.equals or ranking.undecided):
         return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
-    doubt = "which cannot be told apart"
-    return ", ".join(filter(None, (f"{_named(ranking, names)}, {doubt}", advance)))
+    return ", ".join(filter(None, (_named(ranking, names), advance)))
 
 
 def _named(ranking: Ranking, names: _Names) -> str:
-    equals = [lead.behind for lead in ranking.equals]
-    return " or ".join((names.of(ranking.first), *names.first_of(equals)))
+    """The first with those that are as fast, then with those that may be, and why that is open."""
+    equals, undecided = (
+        " or ".join(names.first_of([lead.behind for lead in leads]))
+        for leads in (ranking.equals, ranking.undecided)
+    )
+    words = names.of(ranking.first)
+    if equals:
+        words = f"{words} or {equals}, {equal_words(THRESHOLD)}"
+    if undecided:
+        reasons = reason_counts(lead.outcome for lead in ranking.undecided)
+        words = f"{words}{',' if equals else ''} or {undecided}, undecided ({reasons})"
+    return words
+
+
+def _objections(comparison: Comparison) -> Iterator[tuple[str, Sequence[ResultRow]]]:
+    """The reasons why results have no part in the answer, with these results."""
+    for code, rows in comparison.undecided.items():
+        yield f"undecided ({RatioOutcome('undecided', code).reason})", rows
+    for reason, rows in comparison.excluded.items():
+        yield f"not comparable ({reason})", rows
 
 
 def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[str]:
     """The price of speed: memory beside the result named last, and how far outputs are off."""
     first = ranking.first
     memory_mb = leads[-1].behind.memory_mb if leads else None
-    owner = f"{names.of(first)}: " if ranking.equals else ""
+    owner = f"{names.of(first)}: " if ranking.equals or ranking.undecided else ""
     if first.memory_mb and memory_mb:
         sizes = [f"{size:,.0f}" for size in (first.memory_mb, memory_mb)]
         if sizes[0] != sizes[1]:
@@ -111,8 +142,6 @@ def _speed(row: ResultRow) -> str:
     if row.peak_qps is not None:
         ends = (row.peak_qps_low or row.peak_qps, row.peak_qps_high)
         return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
-    if row.mode == "generation" and row.token_throughput is not None:
-        return f"{format_number(row.token_throughput)} tokens/s"
     time = item_ms(row)
     return f"{_milliseconds(time)}{'' if time == row.latency_median_ms else ' a sample'}"
 

@@ -85,7 +85,7 @@ _COLUMNS = (
 )
 _USUAL = {"proof": "proven", "correct": "yes"}
 """Columns that are left out where every row has this value."""
-_RATES = ("samples/s", "tokens/s", "ms/token")
+_RATES = ("mean samples/s", "mean tokens/s", "ms/token")
 """Columns that give way to ids, which take half of a terminal."""
 TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.results.answer import Comparison, Lead, Ranking, comparisons
+from analysis.results.metrics import METRICS
 from analysis.results.row import ResultRow
 from analysis.results.trust import (
     Change,
@@ -15,6 +16,7 @@ from analysis.results.trust import (
     doubt_contradictions,
     summarise_grades,
 )
+from analysis.statistics.outcomes import THRESHOLD
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.store.query.runs import resolve_group, resolve_run
 from orchestrator.store.store import Store
@@ -113,6 +115,10 @@ def _comparison_data(comparison: Comparison) -> dict[str, Any]:
         "fastest": _ranking_data(comparison.fastest),
         "reference": comparison.reference and _lead_data(comparison.reference),
         "shortest": _ranking_data(comparison.shortest),
+        "threshold": THRESHOLD,
+        "undecided": {
+            code: [row.cell_id for row in rows] for code, rows in comparison.undecided.items()
+        },
         "not_comparable": {
             reason: [row.cell_id for row in rows] for reason, rows in comparison.excluded.items()
         },
@@ -124,13 +130,19 @@ def _ranking_data(ranking: Ranking | None) -> Mapping[str, Any] | None:
         return None
     return {
         "cell": ranking.first.cell_id,
-        "not_distinguishable": [_lead_data(lead) for lead in ranking.equals],
+        "equal": [_lead_data(lead) for lead in ranking.equals],
+        "undecided": [_lead_data(lead) for lead in ranking.undecided],
         "next": ranking.next and _lead_data(ranking.next),
     }
 
 
 def _lead_data(lead: Lead) -> dict[str, Any]:
-    return {"cell": lead.behind.cell_id, "times_as_fast": asdict(lead.ratio)}
+    return {
+        "cell": lead.behind.cell_id,
+        "times_as_fast": asdict(lead.ratio),
+        "outcome": lead.outcome.word(METRICS["latency"]),
+        "undecided_because": lead.outcome.because,
+    }
 
 
 def _change_data(change: Change) -> dict[str, Any]:

@@ -142,6 +142,7 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
 
     @property
     def selected(self) -> "SelectionRequest":
+        from analysis.statistics.outcomes import THRESHOLD
         from orchestrator.commands.results.selection import SelectionRequest
 
         filters: dict[str, Any] = {
@@ -156,11 +157,13 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
             filters["select"] = tuple(self.select)
         if self.source and _EVERY_SOURCE not in self.source:
             filters["source"] = self.source
+        threshold = getattr(self, "threshold", None)  # of commands that compare
         return SelectionRequest(
             database=self.database_file,
             filters=filters,  # type: ignore[arg-type]
             run=self.run,
             imported=bool(self.source),
             unquotable=self.all_,
+            threshold=THRESHOLD if threshold is None else threshold,
             results=self.results,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from analysis.results.selection import MOST_RESULTS, Selection, timed_runs
+from analysis.statistics.outcomes import THRESHOLD
 from orchestrator.screen.lines import print_note
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.runs import newest_first, resolve_run, steps_back
@@ -28,6 +29,8 @@ class SelectionRequest:
     """The most results that a report shows."""
     of_verdicts: bool = False
     """True if verdicts answer the question too, as a run of `verify` has them."""
+    threshold: float = THRESHOLD
+    """The least relative change that matters where they are compared."""
     results: Path | None = None
     """The folder of runs and snapshots; None for that of the database."""
 
@@ -59,6 +62,7 @@ class SelectionRequest:
             every=self.every,
             imported=self.imported,
             unquotable=self.unquotable,
+            threshold=self.threshold,
         )
         if not self.run:
             return selection

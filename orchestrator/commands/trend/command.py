@@ -14,8 +14,9 @@ from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, v
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
+from analysis.statistics.outcomes import counted_words, deciding_lines, undecided_reason
 from analysis.trend.trends import MOST_SERIES, Trends, TrendSeries, TrendStep, trends_of
-from orchestrator.commands.options.verdict import PerHost
+from orchestrator.commands.options.verdict import PerHost, Threshold
 from orchestrator.commands.program.command import Command
 from orchestrator.commands.program.completion import complete_metric
 from orchestrator.commands.results.selected import ResultSelection
@@ -52,6 +53,7 @@ def trend_sheet(trends: Trends, form: str, *, blocks: bool) -> Sheet:
         "unit": metric.unit,
         "more_is_better": metric.more_is_better,
         "per_host": trends.per_host,
+        "threshold": trends.metric.threshold,
         "series": [{name: row[name] for name in row if name != "interval"} for row in rows],
         "left_out": trends.left_out,
         "measured_once": trends.once,
@@ -75,10 +77,11 @@ def _fields(
         Field("first", essential=True),
         Field("last", essential=True),
         Field("ratio", "last/first", essential=True),
-        Field("differs"),
+        Field("outcome"),
         Field("values", "course", essential=True, shown=course),
         Field("interval", "95 %", right=True),
         Field("best"),
+        Field("undecided_because", "undecided by", shown=undecided_reason),
         *([Field("mark", essential=True, wraps=True)] if marked else []),
         *(Field(name, hidden=True) for name in files),
     ]
@@ -98,7 +101,8 @@ def _row(series: TrendSeries) -> dict[str, Any]:
         "ratio_low": ratio.low if ratio else None,
         "ratio_high": ratio.high if ratio else None,
         "interval": interval_text(ratio),
-        "differs": series.differs,
+        "outcome": series.outcome.word(series.metric),
+        "undecided_because": series.outcome.because,
         "best": series.best.value,
         "best_run": series.best.facts["run_id"],
         "grade": max(series.first.grade, series.last.grade),
@@ -150,18 +154,15 @@ def _notes(trends: Trends, hidden: int) -> Iterator[str]:
 
 
 def _answer(trends: Trends) -> Iterator[str]:
-    shown = [one for one in trends.series if one.differs]
-    better = sum(one.is_better for one in shown)
     total = f"{len(trends.series):,} series"
     if trends.left_out:
         total = f"the {total} with the greatest change"
-    if shown:
-        yield (
-            f"Of {total}, {better} ended better than they began and {len(shown) - better} worse,"
-            " beyond intervals and grades."
-        )
-    else:
-        yield f"Of {total}, none ended differently from how it began, beyond intervals and grades."
+    counted = ((one.outcome, one.ratio) for one in trends.series)
+    words = counted_words(counted, trends.metric)
+    yield f"The last result by the first, in {total}: {words}."
+    ends = [end for one in trends.series for end in (one.first, one.last)]
+    worst = max((end.grade, str(end.facts["run_id"])) for end in ends)
+    yield from deciding_lines((one.outcome for one in trends.series), worst[1])
     stepped = sorted(
         ((one, one.steps[0]) for one in trends.series if one.steps),
         key=lambda pair: -abs(math.log(pair[1].ratio.value)),
@@ -183,15 +184,6 @@ def _step_words(series: TrendSeries, step: TrendStep) -> str:
 
 
 def _trust(trends: Trends) -> Iterator[str]:
-    unknown = sum(one.differs is None for one in trends.series)
-    if unknown:
-        yield f"Without an interval, so that no difference is shown: {unknown:,} of the ratios."
-    doubtful = sum("D" in {one.first.grade, one.last.grade} for one in trends.series)
-    if doubtful:
-        yield (
-            f"Of grade D at one end, which shows no difference: {doubtful:,} series;"
-            " measure longer, `--profile standard`"
-        )
     if trends.without_levels:
         yield (
             f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
@@ -240,6 +232,7 @@ class TrendCommand(SheetOutput, ResultSelection, Command):
         ),
     ] = "latency"
     per_host: PerHost = False
+    threshold: Threshold = None
 
     def execute(self) -> None:
         selected = self.selected.narrowed(self.glob)

@@ -11,7 +11,7 @@ from analysis.recommend.candidates import (
     Figure,
     Objection,
     cost_figure,
-    told_apart,
+    figure_outcome,
 )
 from analysis.recommend.choices import RankedCandidate, Requirements, choose_each, rank_candidates
 from analysis.statistics.ratios import Estimate
@@ -44,23 +44,28 @@ def values(rows: tuple[RankedCandidate, ...]) -> list[float]:
 @pytest.mark.parametrize(
     ("one", "other", "answer"),
     [
-        (figure(10), figure(20), True),
-        (figure(10), figure(10.5), False),
-        (figure(10, grade="C"), figure(11.5), False),
-        (figure(10, grade="D"), figure(90), False),
-        (figure(10), forecast(12), False),
-        (figure(10), forecast(30), True),
-        (figure(10, grade="D"), forecast(30), False),
-        (figure(10), forecast(900, 0.3, "batch size 64 is above 8"), False),
-        (Figure(10, None, "measured", "A"), Figure(90, None, "measured", "A"), None),
-        (Figure(10, None, "measured", "A"), forecast(90), True),
+        (figure(10), figure(20), "better"),
+        (figure(10), figure(10.5), "wide_interval"),
+        (figure(10, 0.01), figure(10.1, 0.01), "equal"),
+        (figure(10, 0.01, grade="C"), figure(10.1, 0.01), "grade_c"),
+        (figure(10, grade="C"), figure(11.5), "grade_c"),
+        (figure(10, grade="D"), figure(90), "grade_d"),
+        (figure(10), forecast(12), "predicted"),
+        (figure(10), forecast(30), "better"),
+        (figure(10, 0.01), forecast(10.1, 0.01), "equal"),
+        (figure(10, grade="D"), forecast(30), "grade_d"),
+        (figure(10), forecast(900, 0.3, "batch size 64 is above 8"), "extrapolated"),
+        (Figure(10, None, "measured", "A"), Figure(90, None, "measured", "A"), "no_interval"),
+        (Figure(10, None, "measured", "A"), forecast(90), "better"),
     ],
 )
 def test_figures_differ_beyond_what_is_not_known_of_them(
-    one: Figure, other: Figure, answer: bool | None
+    one: Figure, other: Figure, answer: str
 ) -> None:
-    assert told_apart(one, other) is answer
-    assert told_apart(other, one) is answer
+    outcome = figure_outcome(one, other, more_is_better=False)
+    assert (outcome.because or outcome.kind) == answer
+    reverse = figure_outcome(other, one, more_is_better=False)
+    assert (reverse.because or reverse.kind) == ("worse" if answer == "better" else answer)
 
 
 def test_a_measured_candidate_goes_before_a_prediction_that_may_be_as_good() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analysis.results.answer import Comparison, comparisons
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
-from analysis.statistics.ratios import shows_difference
+from analysis.statistics.outcomes import ratio_outcome
 from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row
@@ -58,18 +58,17 @@ def test_an_answer_claims_no_more_than_its_ratios_show(rows: list[ResultRow]) ->
     for comparison in comparisons(rows):
         ranking = comparison.fastest
         comparable = [row for row in comparison.rows if row.proof == "proven" and is_sound(row)]
-        excluded = [row for group in comparison.excluded.values() for row in group]
+        groups = (*comparison.undecided.values(), *comparison.excluded.values())
+        excluded = [row for group in groups for row in group]
         assert comparison.rows == (*comparable, *excluded)
         assert (ranking is not None) == (len(comparable) > 1)
         if ranking is None:
             continue
         assert ranking.first is comparable[0]
-        for lead in ranking.equals:
+        for lead in (*ranking.equals, *ranking.undecided, *filter(None, [ranking.next])):
             worse = max(str(ranking.first.grade), str(lead.behind.grade))
-            assert not shows_difference(lead.ratio, worse)  # type: ignore[arg-type]
+            assert ratio_outcome(lead.ratio, worse).kind == lead.outcome.kind  # type: ignore[arg-type]
         if ranking.next:
-            worse = max(str(ranking.first.grade), str(ranking.next.behind.grade))
-            assert shows_difference(ranking.next.ratio, worse)  # type: ignore[arg-type]
             assert ranking.next.ratio.low > 1
 
 
@@ -131,7 +130,8 @@ def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
     ranking = only(rows).fastest
     assert ranking is not None
     assert ranking.first.cell_id == "q103"
-    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100", "q92"]
+    assert [lead.behind.cell_id for lead in ranking.undecided] == ["q100", "q92"]
+    assert ranking.equals == ()
     assert ranking.next is not None
     assert ranking.next.behind.cell_id == "q80"
 

@@ -15,7 +15,8 @@ from analysis.statistics.numbers import (
     number_range,
     signed_percent,
 )
-from analysis.statistics.ratios import Estimate, estimate, shows_difference
+from analysis.statistics.outcomes import ratio_outcome
+from analysis.statistics.ratios import Estimate, estimate
 from runner.contract.record.verdict import Grade
 from tests.support.properties import property_test
 
@@ -120,7 +121,7 @@ def test_a_ratio_lies_within_its_interval_and_turns_around(pair: tuple[Estimate,
     ],
 )
 def test_a_grade_promises_a_least_difference(ratio: Estimate, best: Grade | None) -> None:
-    shown = [grade for grade in "ABCD" if shows_difference(ratio, grade)]  # type: ignore[arg-type]
+    shown = [grade for grade in "ABCD" if ratio_outcome(ratio, grade, 0).is_shown]  # type: ignore[arg-type]
     assert max(shown, default=None) == best
 
 

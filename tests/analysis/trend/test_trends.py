@@ -34,7 +34,7 @@ def test_hosts_that_change_their_name_stay_one_series(store: Store) -> None:
     assert [value.value for value in grown.values] == pytest.approx(list(MEDIANS_MS))
     assert (grown.first.value, grown.last.value, grown.best.value) == pytest.approx((4, 8, 4))
     assert grown.ratio == pytest.approx(2)
-    assert (grown.differs, grown.is_better, steady.differs) == (True, False, False)
+    assert (grown.outcome.kind, steady.outcome.kind) == ("worse", "equal")
     assert (trends.once, trends.left_out) == (1, 0)
 
 

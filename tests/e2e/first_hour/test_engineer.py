@@ -102,5 +102,5 @@ def test_one_command_measures_and_answers(tmp_path: Path) -> None:
         *("--set", "measure.min_duration=0s", "--set", "measure.max_duration=1s"),
     )
     assert done.returncode == 0, done.stderr
-    answers = ("fastest: ", "not distinguishable", "measure again", "grade D")
+    answers = ("fastest: ", "undecided", "measure again", "grade D")
     assert any(answer in done.stdout for answer in answers), done.stdout

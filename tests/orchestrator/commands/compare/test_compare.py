@@ -23,8 +23,8 @@ def folder(comparable: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (BY_BACKEND, "openvino is 1.6 (95 %: 1.58 to 1.62) times as good as cpu."),
-        (OF_RUNS, "Of 1 cell of both runs: 1 worse (0.68 times as good)."),
+        (BY_BACKEND, "openvino is 1.6 times as good as cpu (95 %: 1.58 to 1.62): faster."),
+        (OF_RUNS, "Of 1 cell of both runs: slower in 1 of 1 (0.68 times)."),
         ((*BY_BACKEND, "--metric", "memory"), "and no interval of it, so a ratio has none."),
         (("compare", "--by", "batch", "--across-hosts", *BY_BACKEND[3:]), "other-host"),
         (("compare", "--by", "precision", "--all", *BY_BACKEND[3:]), "outputs wrong"),

@@ -66,7 +66,8 @@ def test_a_ratio_is_that_of_the_latest_results_with_movers_interval(database: Pa
     up = math.hypot(math.log(high / value), math.log(base / base_low))
     ends = (value / base * math.exp(-down), value / base * math.exp(up))
     assert (row.interval.low, row.interval.high) == pytest.approx(ends)
-    assert row.differs is True
+    assert row.outcome is not None
+    assert row.outcome.kind == "better"
 
 
 def test_the_best_runtime_of_a_backend_is_taken_and_the_others_counted(database: Path) -> None:
@@ -186,7 +187,8 @@ def test_what_must_not_be_quoted_takes_part_only_if_asked_and_is_marked(database
     rows = named(compared(database, "precision", unquotable=True))
     marks = {name: row.result.marks for name, row in rows.items()}
     assert marks == {"fp32": (), "int8": ("outputs wrong",), "bf16": ("proof partial",)}
-    assert {row.differs for row in rows.values()} == {None}
+    outcomes = [(row.outcome.because if row.outcome else None) for row in rows.values()]
+    assert outcomes == [None, "unquotable", "unquotable"]
 
 
 def test_imported_rows_are_marked_and_simulated_ones_never_appear(database: Path) -> None:
@@ -194,7 +196,8 @@ def test_imported_rows_are_marked_and_simulated_ones_never_appear(database: Path
     theirs = [g for g in everything.groups if g.shared["source"] == "timm"]
     assert [row.name for row in theirs[0].rows] == ["fp32", "fp16"]
     assert {row.result.marks for row in theirs[0].rows} == {("measured by timm",)}
-    assert {row.differs for row in theirs[0].rows} == {None}
+    outcomes = [(row.outcome.because if row.outcome else None) for row in theirs[0].rows]
+    assert outcomes == [None, "imported"]
     only = compared(database, "precision", imported=True, run=IMPORT)
     assert len(only.groups) == 1
 
@@ -249,7 +252,8 @@ def test_two_runs_are_compared_cell_by_cell_with_what_differs(database: Path) ->
     pair = compare_run_pair(SelectionRequest(database), FIRST, "last")
     (cell,) = pair.cells
     assert cell.after.ratio == pytest.approx(15 / 10.2)
-    assert cell.after.differs is True
+    assert cell.after.outcome is not None
+    assert cell.after.outcome.kind == "worse"
     assert set(pair.changes) == {"torch 2.13.0, now 2.14.0", "processes 3, now 1"}
     assert [(v.then, v.now) for v in pair.verdicts] == [("failed (out of luck)", "ok")]
     assert len(pair.only_before) == 6

@@ -120,7 +120,7 @@ def test_plain_progress_is_one_line_per_event(
     assert capsys.readouterr().err.splitlines() == [
         "removed 2 containers that a crashed run had left",
         f"{JOB.id}: 3 cells",
-        f"[1/3] {CELLS[0].id}: 12.3 ms, about 30s left",
+        f"[1/3] {CELLS[0].id}: median 12.3 ms, about 30s left",
         f"[2/3] {CELLS[1].id}: failed (ValueError: no), about 13s left",
         f"[3/3] {CELLS[2].id}: timeout (not done after 5 s), done",
     ]
@@ -150,7 +150,7 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
         observer.cell_ended(CELLS[0], record_of(latency_median_s=0.5))
     shown = text.getvalue()
     assert re.search(r"0/3 b2-s8\S* steady", shown)
-    assert "1/3 500 ms" in shown
+    assert "1/3 median 500 ms" in shown
     assert "1/3 about 30s left" in shown
 
 
@@ -185,7 +185,7 @@ def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) ->
 @pytest.mark.parametrize(
     ("outcome", "text"),
     [
-        ({"latency_median_s": 0.9996}, "1,000 ms"),
+        ({"latency_median_s": 0.9996}, "median 1,000 ms"),
         ({"status": "lost", "reason": "died\nby SIGKILL"}, "lost (died)"),
     ],
 )

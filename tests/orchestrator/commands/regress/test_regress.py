@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"regress --baseline {SECOND} {FIRST}", 8, "became faster"),
         (f"regress --baseline {FIRST} --select b8", 3, "The cell cannot be compared."),
         (f"compare {FIRST} last --fail-slower 10%", 7, "became slower"),
-        (f"compare {FIRST} last --fail-slower 90%", 8, "1 no change; 1 not comparable"),
+        (f"compare {FIRST} last --fail-slower 90%", 8, "1 equal within 90 %; 1 not comparable"),
     ],
 )
 def test_the_exit_code_is_that_of_the_verdicts(

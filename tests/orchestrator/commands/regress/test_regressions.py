@@ -51,7 +51,7 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
         ([a_judgement()], "The cell became slower by 12 % (9.4 to 15 %)."),
         (
             [a_judgement(), SAME, OPEN],
-            "1 of 3 cells became slower: batch 1 by 12 % (9.4 to 15 %); 1 no change;"
+            "1 of 3 cells became slower: batch 1 by 12 % (9.4 to 15 %); 1 equal within 5 %;"
             " 1 inconclusive: 8 launches a side would decide.",
         ),
         ([SAME], "The cell did not change by 5 % or more."),
@@ -88,7 +88,9 @@ def test_changes_and_open_cells_have_a_row_and_others_are_counted(screen: Screen
     answer = an_answer(a_judgement(), SAME, OTHER, OPEN)
     print_verdicts(answer)
     heading, columns, *rows = screen.printed()
-    assert heading.startswith(f"median latency, {BASE} then and {RUN} now, threshold 5 %: ")
+    assert heading.startswith(
+        f"median latency, {BASE} then and {RUN} now, geometric means of launches, threshold 5 %: "
+    )
     assert "bert-tiny" in heading
     assert columns.split()[:4] == ["verdict", "batch", "ms", "then"]
     assert [row.split()[0] for row in rows[:3]] == ["regression", "improvement", "inconclusive"]

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_answer_names_candidates(folder: Path) -> None:
     whole = call(*TREND, folder=folder, environment={}).stdout
-    assert "Of 2 series, 0 ended better than they began and 1 worse" in whole
+    assert "in 2 series: slower in 1 of 2 (2 times), equal within 5 % in 1." in whole
     assert "times 2 from run 20261102-120000-aaaa to 20261103-120000-aaaa" in whole
     assert "torch 2.13.0, now 2.14.0" in whole
     assert "__#" in whole
@@ -31,7 +31,7 @@ def test_json_is_as_documented(folder: Path) -> None:
     answer = json.loads(call(*TREND, "--json", folder=folder, environment={}).stdout)
     assert (answer["metric"], answer["unit"], answer["measured_once"]) == ("latency", "ms", 1)
     grown = answer["series"][0]
-    assert (grown["results"], grown["ratio"], grown["differs"]) == (3, pytest.approx(2), True)
+    assert (grown["results"], grown["ratio"], grown["outcome"]) == (3, pytest.approx(2), "slower")
     assert [value["value"] for value in grown["values"]] == pytest.approx([4, 4.01, 8])
     assert grown["steps"][0]["after"] == "20261103-120000-aaaa"
 
