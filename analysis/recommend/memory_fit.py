@@ -32,7 +32,7 @@ class MemoryResult:
     """The highest of all its results; None where it ran out."""
     ran_out: bool = False
     limit_bytes: int | None = None
-    """The limit of the job that ran out; None for that of the machine."""
+    """The limit of the job; None for that of the machine."""
     foreseen: bool = False
     """True if it was not started, as what it needs at least was more than that."""
 
@@ -68,7 +68,8 @@ def objection_by_memory(
     """The objection to a cell; None if it fits with 95 %, was measured to fit, or has no limit."""
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
-    if not limit_bytes:
+    fitted = (one.cell for one in results if _ran_within(limit_bytes, one))
+    if not limit_bytes or any(is_at_least(other, cell) for other in fitted):
         return None
     known = [(one.cell, one.peak_bytes) for one in results if one.peak_bytes]
     if own := [peak for other, peak in known if other == cell]:
@@ -87,6 +88,12 @@ def objection_by_memory(
     reason = predicted.outside[0] if predicted and not least else "nothing tells its memory"
     unknown = Objection("fit_unknown", reason)
     return _too_much(least, limit_bytes, "may take up to") if least else unknown
+
+
+def _ran_within(limit_bytes: int | None, result: MemoryResult) -> bool:
+    """True if the job was held to this limit, or to less, and ended well."""
+    held_to = result.limit_bytes
+    return not result.ran_out and held_to is not None and held_to <= (limit_bytes or 0)
 
 
 def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:

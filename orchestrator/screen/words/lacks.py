@@ -102,8 +102,9 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
         "other_weights": "{folder}: holds the weights {present}, and {planned} were planned",
         "weights_unloadable": "{model}: its weights cannot be loaded: {error}",
     },
-    "Give the export more memory or time (`limits.memory`, `limits.cell_timeout`), then"
-    " `orchestrator run --resume last`.": {
+    "An export may use the whole machine's memory, whatever `limits.memory` says: export it on a"
+    " larger machine. If half an hour was too short, measure again with `--set"
+    " limits.cell_timeout=2h`.": {
         "graph_cut_short": "its graph could not be exported: {cause:reason}"
     },
     "Install g++ and Python's headers (python3-dev), or measure in the image, which holds both.": {
