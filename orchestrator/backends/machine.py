@@ -3,6 +3,7 @@
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING
 import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
-from orchestrator.backends.probes import ThisHost
+from orchestrator.backends.probes import Need, ThisHost
 from runner.contract.axes import Backend
-from runner.contract.errors import Unavailable
+from runner.contract.errors import BenchError, Unavailable
 from runner.contract.host import read_processor
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.ids import host_id
@@ -26,6 +27,10 @@ _TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
 
+def nothing_lacks(backend: Backend) -> Reason | None:
+    """Looks at no device."""
+
+
 @dataclass(frozen=True)
 class Machine:
     """The facts about a machine that a plan depends on; without arguments nothing is known."""
@@ -33,6 +38,8 @@ class Machine:
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
+    find_lack: Callable[[Backend], Reason | None] = nothing_lacks
+    """Looks for the device of a backend that is not in `unavailable`; None if it may be there."""
 
 
 def this_machine(
@@ -85,6 +92,38 @@ def _unavailable(
                 backend,
                 reason("simulator_untimed", simulator=simulator.name, machine=instruction_set),
             )
+
+
+_OF_DEVICES = frozenset({"driver", "device", "permission", "engine"})
+"""Kinds of checks without which no job reaches the device, whichever runtime it has."""
+
+
+def device_lack(
+    backend: Backend,
+    *,
+    in_container: bool,
+    host: ThisHost | None = None,
+    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+) -> Reason | None:
+    """The lack for which no job of this backend reaches its device; None where the CPU is one."""
+    spec, lacks = catalogue[backend], list[Need]()
+    if spec.probe is None or "cpu" in spec.locks:
+        return None
+    with suppress(BenchError):  # without an engine, which whoever needs it says
+        for need in spec.probe(host or ThisHost(), in_container=in_container):
+            if need.needed and not need.ok and need.kind in _OF_DEVICES:
+                lacks.append(need)
+    if not lacks:
+        return None
+    lacks = [need for need in lacks if need.kind != "engine"] or lacks  # it comes after the rest
+    found = "; ".join(need.message for need in lacks)
+    remedies = dict.fromkeys(need.remedy for need in lacks if need.remedy)
+    return reason("device_missing", backend=backend, found=found, help="; ".join(remedies) or None)
+
+
+def require_device(backend: Backend, *, in_container: bool) -> None:
+    if explanation := device_lack(backend, in_container=in_container):
+        raise Unavailable(explanation)
 
 
 def require_stack(

@@ -16,7 +16,7 @@ import psutil
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
-from orchestrator.backends.machine import default_memory_bytes, require_stack
+from orchestrator.backends.machine import default_memory_bytes, require_device, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import OWNER_LABEL, is_orphan, owner_id
 from orchestrator.launchers.environment import cpus_of_process, process_environment
@@ -80,6 +80,7 @@ class ProcessLauncher(LocalLauncher):
         self._catalogue = catalogue
 
     def prepare(self, backend: Backend) -> Provenance:
+        require_device(backend, in_container=False)
         require_stack(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 

@@ -189,7 +189,7 @@ def _decide(
             yield _skip(cell, "unsupported", unsupported)
         elif lack := beyond_wasm(cell, model):
             yield _skip(cell, "unsupported", reason("predicted", cause=lack))
-        elif missing := machine.unavailable.get(cell.backend):
+        elif missing := machine.unavailable.get(cell.backend) or machine.find_lack(cell.backend):
             yield _skip(cell, "unavailable", missing)
         elif lack := shortage(cell, model, limits, machine.memory_bytes):
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))

@@ -12,12 +12,12 @@ from pathlib import Path
 import runner
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan, RunSource
-from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, ci_labels
+from orchestrator.running.process_history import known_spreads
 from orchestrator.running.run_file import RunFile, new_run_id
-from orchestrator.screen.words.reasons import reason_text
+from orchestrator.screen.words.reasons import reason_text, remedy_text
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import own_commit
@@ -89,7 +89,9 @@ def new_run_file(
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
         plan=plan,
-        process_spreads=dict(read_spreads(results, this_host())),
+        process_spreads=dict(
+            known_spreads(results, database or results / DATABASE_NAME, this_host())
+        ),
     )
 
 
@@ -142,10 +144,10 @@ def nothing_to_do(plan: Plan) -> NothingToDo:
     shown = "; ".join(reasons[:_REASONS_SHOWN])
     left = len(reasons) - _REASONS_SHOWN
     more = f" and {left} more reasons" if left > 0 else ""
-    return NothingToDo(
-        f"none of the {len(plan.entries)} cells can run: {shown}{more}",
-        hint="`orchestrator plan` shows every cell with its reason",
-    )
+    hint: str | None = "`orchestrator plan` shows every cell with its reason"
+    if len(causes) == 1 and (only := next(iter(causes))) and only.code == "device_missing":
+        hint = remedy_text("unavailable", only)
+    return NothingToDo(f"none of the {len(plan.entries)} cells can run: {shown}{more}", hint=hint)
 
 
 def require_space(path: Path) -> None:

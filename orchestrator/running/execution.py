@@ -241,10 +241,14 @@ class RunExecution:
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:
-    """The devices that the run occupies: those of its cells, and the one that makes artifacts."""
-    backends = {cell.backend for cell in folder.cells}
-    verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))
-    if verifies or any(map(executes_graph, folder.cells)):
+    """The devices that the run occupies: those of its cells, and the one that makes artifacts.
+
+    Cells that the plan skips need none.
+    """
+    cells = [entry.cell for entry in folder.run.plan.with_decision("run")]
+    backends = {cell.backend for cell in cells}
+    verifies = folder.run.purpose != "time" and any(map(is_verified, cells))
+    if verifies or any(map(executes_graph, cells)):
         backends.add(ARTIFACT_BACKEND)
     return frozenset[str]().union(*(CATALOGUE[backend].locks for backend in backends))
 

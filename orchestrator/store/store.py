@@ -21,7 +21,12 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import create, open_current
 from orchestrator.store.query import results, runs
-from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement
+from orchestrator.store.query.results import (
+    CellSpeed,
+    LaunchedTogether,
+    MeasuredBefore,
+    Measurement,
+)
 from orchestrator.store.query.runs import RunSummary
 from orchestrator.store.query.state import Coverage, Doubtful, Installation, coverage, doubtful
 from orchestrator.system.files import REMEDY
@@ -194,6 +199,10 @@ class Store:
 
     def history(self, host: str) -> Mapping[str, CellSpeed]:
         return self._answer(results.history, host)
+
+    def launches(self, host: str, hostname: str) -> Sequence[LaunchedTogether]:
+        """What launches of cells on this host tell about its processes, the newest first."""
+        return self._answer(results.launches, host, hostname)
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""

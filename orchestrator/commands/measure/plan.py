@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
-from orchestrator.backends.machine import Machine, this_host, this_machine
+from orchestrator.backends.machine import Machine, device_lack, this_host, this_machine
 from orchestrator.commands.measure.pipelines.jobs import (
     EVERYTHING,
     MAX_JOBS,
@@ -33,6 +34,7 @@ from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
+from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.planning.estimate import EstimateSource
@@ -101,8 +103,24 @@ class PlanReport:
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     """Plan for this machine; with the id of a run, its verdicts are `done`."""
-    plan = _plan(request, this_machine(request.purpose), resume)
+    plan = _plan(request, _this_machine(request), resume)
     return with_exports(plan, request)
+
+
+def _this_machine(request: PlanRequest) -> Machine:
+    """This machine, which looks for a device when a cell needs one; exports need none."""
+    machine = this_machine(request.purpose)
+    if request.prepares:
+        return machine
+
+    @cache
+    def find_lack(backend: Backend) -> Reason | None:
+        from orchestrator.launchers.registry import preview_launcher
+
+        launcher = preview_launcher(request.options.launcher)
+        return device_lack(backend, in_container=launcher.needs_images)
+
+    return replace(machine, find_lack=find_lack)
 
 
 def plan_jobs(
@@ -135,7 +153,7 @@ def plan_run(
     `hosts` are the ids of the machines whose past results tell how long cells take; None for this
     one.
     """
-    plan = _plan(request, machine or this_machine(request.purpose), hosts=hosts)
+    plan = _plan(request, machine or _this_machine(request), hosts=hosts)
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(

@@ -135,6 +135,9 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
     "Measure on such a machine, then bring the results here: `orchestrator merge`.": {
         "other_system": "backend {backend} exists on {systems} alone, and this is {here}"
     },
+    "Measure it on a machine that has the device.[ If this one has it: {help}|]": {
+        "device_missing": "backend {backend} has no device here: {found}"
+    },
     "End what holds the port, which `ss -ltnp` names.": {
         "page_port": "a page's server cannot have {port} of 127.0.0.1: {error}"
     },

@@ -1,6 +1,6 @@
 """Results as the orchestrator shows them, in customary units."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -207,3 +207,54 @@ def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
         host,
     )
     return {row["cell_id"]: CellSpeed(row["iteration_s"], row["load_s"]) for row in rows}
+
+
+@dataclass(frozen=True)
+class LaunchedTogether:
+    """Launches of one cell by one version on one device of this host, while it was quiet."""
+
+    backend: str
+    runtime: str
+    hardware_id: str
+    run_ids: Sequence[str]
+    recorded_at: Sequence[datetime]
+    medians_s: Sequence[float]
+    """The median of each result."""
+    rounds: int
+    """Launches of each result."""
+    between_cv: float | None
+    """What those of the one result differ by; null for several results of one launch each."""
+    effective_rounds: float | None
+    round_degrees: float | None
+
+
+_QUIET = 0.1
+"""Share of the CPU time that others may have used."""
+
+
+def launches(connection: DuckDBPyConnection, host: str, hostname: str) -> list[LaunchedTogether]:
+    """What launches of cells on this host tell about its processes, the newest first."""
+    rows = fetch(
+        connection,
+        f"""
+        SELECT r.backend, r.runtime, r.hardware_id,
+            list(r.run_id ORDER BY r.recorded_at) AS run_ids,
+            list(r.recorded_at ORDER BY r.recorded_at) AS recorded_at,
+            list(r.latency_median_s ORDER BY r.recorded_at) AS medians_s, r.rounds,
+            any_value(r.latency_between_process_cv) AS between_cv,
+            any_value(r.effective_rounds) AS effective_rounds,
+            any_value(r.round_degrees) AS round_degrees
+        FROM {joined_results()}
+        WHERE {TRUSTED} AND h.host = ? AND r.hostname = ? AND r.hardware_id IS NOT NULL
+            AND r.mode <> 'startup' AND coalesce(r.scenario, 'single_stream') = 'single_stream'
+            AND r.grade < 'D' AND r.rounds IS NOT NULL
+            AND greatest(coalesce(r.noise_other_load, 0), coalesce(r.noise_steal, 0)) <= {_QUIET}
+        GROUP BY r.backend, r.runtime, r.hardware_id, r.rounds, {SERIES_KEY}, r.environment_id,
+            r.git_commit, CASE WHEN r.rounds > 1 THEN r.run_id END
+        HAVING r.rounds > 1 OR count(*) > 1
+        ORDER BY max(r.recorded_at) DESC, r.cell_id
+        """,
+        host,
+        hostname,
+    )
+    return [LaunchedTogether(**row) for row in rows]

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from orchestrator.launchers.base import Exit
 from orchestrator.planning.plan import Plan, schedule
-from orchestrator.running.execution import RunExecution
+from orchestrator.running.execution import RunExecution, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
@@ -558,3 +558,12 @@ def test_verifying_passes_only_what_is_right_on_the_claimed_device(
     cell = fake_cell() if is_fake else fake_cell(backend="cpu", runtime="torch")
     trial = Trial(tmp_path, a_plan([cell]), purpose)
     assert trial.run(ScriptedLauncher(answering(columns))).exit_code == exit_code
+
+
+def test_a_run_occupies_no_device_of_cells_that_it_skips(tmp_path: Path) -> None:
+    cells = [fake_cell(), fake_cell(backend="cuda", runtime="torch")]
+    plan = a_plan(cells)
+    ran, absent = plan.entries
+    absent = replace(absent, decision="skip", status="unavailable")
+    trial = Trial(tmp_path, plan.model_copy(update={"entries": (ran, absent)}), "time")
+    assert devices_of(trial.folder) == {"fake"}
