@@ -5,6 +5,7 @@ import secrets
 import shutil
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +13,11 @@ from pathlib import Path
 import runner
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan, RunSource
+from orchestrator.running.calibration import Spreads, read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, ci_labels
-from orchestrator.running.process_history import known_spreads
-from orchestrator.running.run_file import RunFile, new_run_id
+from orchestrator.running.run_file import RunFile, new_run_id, run_folders
 from orchestrator.screen.words.reasons import reason_text, remedy_text
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
@@ -93,6 +94,21 @@ def new_run_file(
             known_spreads(results, database or results / DATABASE_NAME, this_host())
         ),
     )
+
+
+def known_spreads(results: Path, database: Path, host: str | None) -> Spreads:
+    """The calibrated spreads of this machine, and beside them those that its own results tell.
+
+    Those are of runs whose folders lie here, which no merge makes: no stranger's record can make
+    the intervals of this machine's own records narrower.
+    """
+    learnt: Spreads = {}
+    with suppress(StoreError):  # whoever needs the database says so
+        if host is not None and database.is_file():
+            own = [path.name for path in run_folders(results)]
+            with Store.open_readonly(database, wait_s=0) as store:
+                learnt = store.process_spreads(host, socket.gethostname(), own)
+    return {**learnt, **read_spreads(results, host)}
 
 
 def reopen_run(

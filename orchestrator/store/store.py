@@ -21,12 +21,7 @@ from orchestrator.store.database.connect import (
 )
 from orchestrator.store.database.open import create, open_current
 from orchestrator.store.query import results, runs
-from orchestrator.store.query.results import (
-    CellSpeed,
-    LaunchedTogether,
-    MeasuredBefore,
-    Measurement,
-)
+from orchestrator.store.query.results import CellSpeed, MeasuredBefore, Measurement
 from orchestrator.store.query.runs import RunSummary
 from orchestrator.store.query.state import Coverage, Doubtful, Installation, coverage, doubtful
 from orchestrator.system.files import REMEDY
@@ -45,6 +40,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.whole_runs import StoredRun
     from orchestrator.store.schema.sources import Run
+    from runner.contract.job import ProcessSpread
 
 
 _Parameters = ParamSpec("_Parameters")
@@ -200,9 +196,11 @@ class Store:
     def history(self, host: str) -> Mapping[str, CellSpeed]:
         return self._answer(results.history, host)
 
-    def launches(self, host: str, hostname: str) -> Sequence[LaunchedTogether]:
-        """What launches of cells on this host tell about its processes, the newest first."""
-        return self._answer(results.launches, host, hostname)
+    def process_spreads(
+        self, host: str, hostname: str, run_ids: Sequence[str]
+    ) -> dict[str, ProcessSpread]:
+        """What launches of these runs of this host differ by, by path and device."""
+        return self._answer(results.process_spreads, host, hostname, run_ids)
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""

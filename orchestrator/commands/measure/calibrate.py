@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, sqrt
 from pathlib import Path
 
 from analysis.results.table import Field
@@ -21,7 +21,6 @@ from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.process_history import far_apart
 from orchestrator.screen.lines import print_json, print_line
 from orchestrator.screen.tables import print_lines
 from orchestrator.system.text import plural
@@ -107,13 +106,17 @@ def spreads_of(cells: Iterable[Cell], records: Mapping[str, Record]) -> Spreads:
 
 
 def _spread_of(record: Record) -> ProcessSpread | None:
-    """The spread of fresh processes that are far apart in time; None if the record tells none."""
+    """The spread of fresh processes that are far apart in time; None if the record tells none.
+
+    Those that are near in time differ by less.
+    """
     cv, count = record.latency_between_process_cv, record.rounds
     effective = record.effective_rounds
     if cv is None or count is None or effective is None:
         return None
     return ProcessSpread(
-        cv=far_apart(cv, count, effective),
+        # The sample's variance has a share of 1 - ρ of the variance of one on average.
+        cv=cv / sqrt(effective * count / (count + (count - 1) * effective)),
         processes=count,
         degrees=record.round_degrees,
         measured_at=record.recorded_at,

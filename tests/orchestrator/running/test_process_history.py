@@ -1,5 +1,6 @@
 """What launches of the same cells on this host teach about its processes."""
 
+import socket
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from math import sqrt
@@ -8,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.running import process_history
 from orchestrator.running.calibration import Spreads, save_spreads
-from orchestrator.running.process_history import known_spreads, learnt_spreads
+from orchestrator.running.create import known_spreads
 from orchestrator.running.run_file import RUN_FILE
 from runner.contract.confidence import upper_deviation
 from runner.contract.job import ProcessSpread
@@ -32,7 +32,7 @@ SEVERAL = {
 
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_history, "gethostname", lambda: "here")
+    monkeypatch.setattr(socket, "gethostname", lambda: "here")
 
 
 def a_result(number: int, **changes: Any) -> Record:
@@ -49,7 +49,7 @@ def learnt(folder: Path, records: Iterable[Record], ours: Iterable[str] = ()) ->
     for run_id in ours or {record.run_id for record in kept}:
         (folder / run_id).mkdir(exist_ok=True)
         (folder / run_id / RUN_FILE).touch()
-    return learnt_spreads(folder, database, EXAMPLE_HOST)
+    return known_spreads(folder, database, EXAMPLE_HOST)
 
 
 def test_launches_of_one_result_teach(tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_other_software_is_no_pair(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", [None, "unknown"])
 def test_an_unknown_host_or_no_database_teaches_nothing(host: str | None, tmp_path: Path) -> None:
-    assert learnt_spreads(tmp_path, tmp_path / "none.duckdb", EXAMPLE_HOST) == {}
+    assert known_spreads(tmp_path, tmp_path / "none.duckdb", EXAMPLE_HOST) == {}
     database = write_records(tmp_path, [a_result(1, **SEVERAL)])
-    assert learnt_spreads(tmp_path, database, host) == {}
+    assert known_spreads(tmp_path, database, host) == {}
 
 
 def test_a_calibration_goes_before_history(tmp_path: Path) -> None:
