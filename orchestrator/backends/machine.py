@@ -1,11 +1,14 @@
 """This machine: its memory and devices, the installed stacks, and the backends that it lacks."""
 
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import psutil
@@ -27,10 +30,6 @@ _TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
 
-def nothing_lacks(backend: Backend) -> Reason | None:
-    """Looks at no device."""
-
-
 @dataclass(frozen=True)
 class Machine:
     """The facts about a machine that a plan depends on; without arguments nothing is known."""
@@ -38,8 +37,35 @@ class Machine:
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
-    find_lack: Callable[[Backend], Reason | None] = nothing_lacks
-    """Looks for the device of a backend that is not in `unavailable`; None if it may be there."""
+    find_lack: Callable[[Backend], Reason | None] | None = None
+    """Looks for the device of a backend; None if it may be there."""
+    load: float = 0.0
+    """Processes of others that run."""
+    cores: int = 1
+
+    def lack(self, backend: Backend) -> Reason | None:
+        return self.unavailable.get(backend) or (self.find_lack and self.find_lack(backend))
+
+    @property
+    def slowdown(self) -> float:
+        """Times as long as alone that work on the CPUs takes: cores are shared evenly."""
+        return 1 + self.load / self.cores
+
+
+_IDLE, _LOOKS, _PAUSE_S = 0.5, 5, 0.05
+
+
+def others_load(now: Path = Path("/proc/loadavg")) -> float:
+    """Processes that run beside this one: now, or in the mean of the last minute if that is fewer.
+
+    That mean remembers what has ended, and this moment may be one of a peak.
+    """
+    running = os.getloadavg()[0]
+    for _ in range(_LOOKS if running > _IDLE else 0):
+        with suppress(OSError, ValueError, IndexError):  # where no kernel counts them
+            running = min(running, int(now.read_text().split()[3].partition("/")[0]) - 1)
+        sleep(_PAUSE_S)
+    return max(0.0, running)
 
 
 def this_machine(
@@ -99,14 +125,10 @@ _OF_DEVICES = frozenset({"driver", "device", "permission", "engine"})
 
 
 def device_lack(
-    backend: Backend,
-    *,
-    in_container: bool,
-    host: ThisHost | None = None,
-    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+    backend: Backend, *, in_container: bool, host: ThisHost | None = None
 ) -> Reason | None:
     """The lack for which no job of this backend reaches its device; None where the CPU is one."""
-    spec, lacks = catalogue[backend], list[Need]()
+    spec, lacks = CATALOGUE[backend], list[Need]()
     if spec.probe is None or "cpu" in spec.locks:
         return None
     with suppress(BenchError):  # without an engine, which whoever needs it says

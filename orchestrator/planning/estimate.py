@@ -108,9 +108,12 @@ def cell_estimate(
     measure: Measure,
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
+    slowdown: float = 1.0,
 ) -> float:
     """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
+    if "cpu" in CATALOGUE[cell.backend].locks:
+        iteration *= slowdown
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":

@@ -11,9 +11,11 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import psutil
+
 from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
-from orchestrator.backends.machine import Machine, device_lack, this_host, this_machine
+from orchestrator.backends.machine import Machine, device_lack, others_load, this_host, this_machine
 from orchestrator.commands.measure.pipelines.jobs import (
     EVERYTHING,
     MAX_JOBS,
@@ -120,7 +122,8 @@ def _this_machine(request: PlanRequest) -> Machine:
         launcher = preview_launcher(request.options.launcher)
         return device_lack(backend, in_container=launcher.needs_images)
 
-    return replace(machine, find_lack=find_lack)
+    load, cores = others_load(), psutil.cpu_count() or 1
+    return replace(machine, find_lack=find_lack, load=load, cores=cores)
 
 
 def plan_jobs(

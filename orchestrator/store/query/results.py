@@ -195,12 +195,14 @@ class CellSpeed:
 
 
 def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
+    """Speeds of cells on this host, without the share of the CPU time that others took."""
     rows = fetch(
         connection,
         f"""
         SELECT r.cell_id,
             median(CASE WHEN r.scenario = 'server' THEN r.latency_p50_s
-                ELSE r.steady_time_s / r.iterations END) AS iteration_s,
+                ELSE r.steady_time_s / r.iterations END
+                * (1 - least(coalesce(r.noise_other_load, 0), 0.9))) AS iteration_s,
             median(coalesce(r.import_time_s, 0) + coalesce(r.load_time_s, 0)) AS load_s
         FROM {joined_results()}
         WHERE r.status = 'ok' AND h.host = ? AND r.steady_time_s IS NOT NULL AND r.iterations > 0

@@ -15,6 +15,8 @@ from orchestrator.commands.program.progress import (
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
+from orchestrator.system.text import parse_duration
+from runner.contract.job import Job
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Status
@@ -96,6 +98,74 @@ def test_the_forecast_learns_from_the_pace(
     assert cells.time_left == left
 
 
+def seconds_left(cells: Forecast) -> float:
+    duration = re.fullmatch(r"about (\S+) left", cells.time_left)
+    assert duration, cells.time_left
+    return parse_duration(duration[1])
+
+
+def test_the_time_left_passes_while_a_cell_is_on_time(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 30, 30, 60)
+    cells.begin()
+    left = [seconds_left(cells)]
+    for _ in range(3):
+        stopwatch.now += 10
+        left.append(seconds_left(cells))
+    assert left == [120, 110, 100, 90]
+
+
+def test_a_cell_that_takes_long_lengthens_what_is_left(stopwatch: Stopwatch) -> None:
+    """`about 9s left` cannot stand for eight minutes."""
+    cells = forecast(stopwatch, 3, 3, 3)
+    cells.begin()
+    left = []
+    for _ in range(4):
+        stopwatch.now += 120
+        left.append(seconds_left(cells))
+    assert left == sorted(left)
+    assert left[0] > 120
+    stopwatch.now += 120
+    cells.end(CELLS[0])
+    assert seconds_left(cells) > 600
+
+
+def test_a_slow_pace_lets_the_next_cell_take_its_time(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 30, 30, 30)
+    cells.begin()
+    stopwatch.now += 300
+    cells.end(CELLS[0])
+    before = seconds_left(cells)
+    stopwatch.now += 60
+    assert seconds_left(cells) == pytest.approx(before - 60, abs=15)
+
+
+def of_rounds(rounds: int, most: int, number: int) -> Job:
+    measure = JOB.measure.model_copy(update={"rounds": rounds, "max_rounds": most})
+    return JOB.model_copy(update={"measure": measure, "round": number})
+
+
+@pytest.mark.parametrize(
+    ("rounds", "most", "number", "left"),
+    [(3, 3, 1, 20), (3, 12, 3, 10), (3, 12, 5, 30), (3, 12, 11, 10), (10, 28, 10, 3)],
+    ids=["to come", "one more", "as many again", "the last", "of many"],
+)
+def test_rounds_beyond_the_fewest_are_expected(
+    rounds: int, most: int, number: int, left: float
+) -> None:
+    cells = Forecast({CELLS[0].id: 30.0})
+    cells.visit(CELLS[0], of_rounds(rounds, most, number))
+    assert seconds_left(cells) == left
+
+
+def test_more_pairs_than_planned_take_longer(stopwatch: Stopwatch) -> None:
+    cells = Forecast({CELLS[0].id: 100.0})
+    cells.visit(CELLS[0], of_rounds(10, 28, 9))
+    assert seconds_left(cells) == 10
+    cells.visit(CELLS[0], of_rounds(28, 28, 10))
+    assert seconds_left(cells) == 180
+    assert (cells.done, cells.total) == (0, 1)
+
+
 def test_the_forecast_counts_each_cell_it_knows_once(stopwatch: Stopwatch) -> None:
     cells = forecast(stopwatch, 1, 1, 1)
     cells.end(fake_cell(64))
@@ -152,6 +222,17 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
     assert re.search(r"0/3 b2-s8\S* steady", shown)
     assert "1/3 500 ms" in shown
     assert "1/3 about 30s left" in shown
+
+
+def test_live_progress_learns_between_events(stopwatch: Stopwatch) -> None:
+    with live(stopwatch) as (observer, text):
+        observer.job_started(JOB)
+        stopwatch.now += 5
+        observer._progress.refresh()
+        assert "0/3 about 35s left" in text.getvalue()
+        stopwatch.now += 600
+        observer._progress.refresh()
+    assert "0/3 about 16m" in text.getvalue()
 
 
 STEP = "building cpu: step 3/18, pip install --no-cache-dir …, 12s"
