@@ -167,7 +167,7 @@ def _cell(facts: Mapping[str, Any]) -> Cell | None:
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
-    """What each cell took on each machine, with the limit of its job, if it had one."""
+    """The memory of each cell on each machine, with the limit of its job, if it had one."""
     rows = source.arrow(f"""
         SELECT * FROM (SELECT result_id, try_cast({_LIMIT} AS BIGINT) AS most FROM replay_jobs)
         WHERE most IS NOT NULL

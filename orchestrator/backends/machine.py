@@ -138,9 +138,11 @@ def device_lack(
     if not lacks:
         return None
     lacks = [need for need in lacks if need.kind != "engine"] or lacks  # it comes after the rest
-    found = "; ".join(need.message for need in lacks)
+    messages = "; ".join(need.message for need in lacks)
     remedies = dict.fromkeys(need.remedy for need in lacks if need.remedy)
-    return reason("device_missing", backend=backend, found=found, help="; ".join(remedies) or None)
+    return reason(
+        "device_missing", backend=backend, found=messages, help="; ".join(remedies) or None
+    )
 
 
 def require_device(backend: Backend, *, in_container: bool) -> None:

@@ -199,7 +199,7 @@ class Store:
     def process_spreads(
         self, host: str, hostname: str, run_ids: Sequence[str]
     ) -> dict[str, ProcessSpread]:
-        """What launches of these runs of this host differ by, by path and device."""
+        """The spreads of launches in these runs of this host, by path and device."""
         return self._answer(results.process_spreads, host, hostname, run_ids)
 
     def results(self, run_id: str) -> list[ResultRow]:

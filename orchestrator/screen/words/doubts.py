@@ -63,8 +63,7 @@ REMEDIES: Mapping[RemedyCode, str] = {
     "accept_lateness": "take latencies as that much too long, or raise batch_size",
     "calibrate": _CALIBRATE,
     "calibrate_cool_or_rounds": f"{_CALIBRATE}, {_CLOCK}, or raise {{rounds:key}}",
-    "calibrate_or_profile": "take --profile standard, which teaches later runs what this host's"
-    f" processes differ by, or {_CALIBRATE}",
+    "calibrate_or_profile": f"{_CALIBRATE}, or take --profile standard",
     "cool": _CLOCK,
     "cool_or_rounds": f"{_CLOCK}, or raise {{rounds:key}}",
     "cool_processor": "cool it",

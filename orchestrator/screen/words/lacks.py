@@ -135,7 +135,7 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
     "Measure on such a machine, then bring the results here: `orchestrator merge`.": {
         "other_system": "backend {backend} exists on {systems} alone, and this is {here}"
     },
-    "Measure it on a machine that has the device.[ If this one has it: {help}|]": {
+    "Make the device reachable[ ({help})], or measure on a machine that has it.": {
         "device_missing": "backend {backend} has no device here: {found}"
     },
     "End what holds the port, which `ss -ltnp` names.": {

@@ -224,7 +224,7 @@ _NEWEST = 200
 def process_spreads(
     connection: DuckDBPyConnection, host: str, hostname: str, run_ids: Sequence[str]
 ) -> dict[str, ProcessSpread]:
-    """What launches differ by in these runs of this host, by `<backend>/<runtime>/<hardware_id>`.
+    """The spreads of launches in these runs of this host, by `<backend>/<runtime>/<hardware_id>`.
 
     The variances between the rounds of a result, and between results of one round by one version,
     are pooled by their degrees of freedom. Rounds near in time vary by a share of 1 - ρ of what

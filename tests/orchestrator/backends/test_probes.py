@@ -176,4 +176,4 @@ def test_a_device_that_is_not_there_is_known_before_anything_is_built(
     if lack is not None:
         assert reason_text(lack) == f"backend {backend} has no device here: {found}"
         remedy = remedy_text("unavailable", lack) or ""
-        assert remedy.startswith("Measure it on a machine that has the device. If this one has it:")
+        assert remedy.startswith("Make the device reachable (")

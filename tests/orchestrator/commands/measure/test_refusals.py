@@ -76,7 +76,7 @@ def test_a_device_that_is_not_there_is_said_before_anything_is_held_or_built(
     asked = ("bench", "--model", "bert-tiny", "--backend", backend, "--launcher", "process")
     before = files(place.folder)
     words = f"backend {backend} has no device here: there is no "
-    complains(place.do(*asked), 3, words, "hint: Measure it on a machine that has the device.")
+    complains(place.do(*asked), 3, words, "hint: Make the device reachable (")
     assert files(place.folder) == before
     assert not locks.exists()
     planned = json.loads(place.do(*asked, "--dry-run", "--json").stdout)["cells"]
