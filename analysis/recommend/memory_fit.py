@@ -68,8 +68,10 @@ def objection_by_memory(
     """The objection to a cell; None if it fits with 95 %, was measured to fit, or has no limit."""
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
-    fitted = (one.cell for one in results if _ran_within(limit_bytes, one))
-    if not limit_bytes or any(is_at_least(other, cell) for other in fitted):
+    held = [one for one in results if one.limit_bytes and not one.ran_out]
+    if not limit_bytes or any(
+        (one.limit_bytes or 0) <= limit_bytes and is_at_least(one.cell, cell) for one in held
+    ):
         return None
     known = [(one.cell, one.peak_bytes) for one in results if one.peak_bytes]
     if own := [peak for other, peak in known if other == cell]:
@@ -88,12 +90,6 @@ def objection_by_memory(
     reason = predicted.outside[0] if predicted and not least else "nothing tells its memory"
     unknown = Objection("fit_unknown", reason)
     return _too_much(least, limit_bytes, "may take up to") if least else unknown
-
-
-def _ran_within(limit_bytes: int | None, result: MemoryResult) -> bool:
-    """True if the job was held to this limit, or to less, and ended well."""
-    held_to = result.limit_bytes
-    return not result.ran_out and held_to is not None and held_to <= (limit_bytes or 0)
 
 
 def grown_bytes(cell: Cell, results: Iterable[MemoryResult]) -> float | None:

@@ -128,21 +128,17 @@ def device_lack(
     backend: Backend, *, in_container: bool, host: ThisHost | None = None
 ) -> Reason | None:
     """The lack for which no job of this backend reaches its device; None where the CPU is one."""
-    spec, lacks = CATALOGUE[backend], list[Need]()
+    spec, needs = CATALOGUE[backend], list[Need]()
     if spec.probe is None or "cpu" in spec.locks:
         return None
     with suppress(BenchError):  # without an engine, which whoever needs it says
-        for need in spec.probe(host or ThisHost(), in_container=in_container):
-            if need.needed and not need.ok and need.kind in _OF_DEVICES:
-                lacks.append(need)
-    if not lacks:
-        return None
+        needs.extend(spec.probe(host or ThisHost(), in_container=in_container))
+    lacks = [need for need in needs if need.needed and not need.ok and need.kind in _OF_DEVICES]
     lacks = [need for need in lacks if need.kind != "engine"] or lacks  # it comes after the rest
     messages = "; ".join(need.message for need in lacks)
-    remedies = dict.fromkeys(need.remedy for need in lacks if need.remedy)
-    return reason(
-        "device_missing", backend=backend, found=messages, help="; ".join(remedies) or None
-    )
+    remedies = "; ".join(dict.fromkeys(need.remedy for need in lacks if need.remedy))
+    facts = {"backend": backend, "found": messages, "help": remedies or None}
+    return reason("device_missing", **facts) if lacks else None
 
 
 def require_device(backend: Backend, *, in_container: bool) -> None:

@@ -69,10 +69,7 @@ class DockerLauncher(LocalLauncher):
         self._prepared: dict[Backend, Image] = {}
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Get the backend's image; jobs launched from now on execute in exactly that one.
-
-        None is built for a device that is not here.
-        """
+        """Get the backend's image; jobs launched from now on execute in exactly that one."""
         require_device(backend, in_container=True)
         image = self._prepared[backend] = self._images.ensure(backend)
         return Provenance(

@@ -13,7 +13,7 @@ from pathlib import Path
 import runner
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan, RunSource
-from orchestrator.running.calibration import Spreads, read_spreads
+from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, ci_labels
@@ -25,6 +25,7 @@ from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
 from runner.contract.cell import Purpose
 from runner.contract.errors import NothingToDo, StoreError, UsageError
+from runner.contract.job import ProcessSpread
 from runner.contract.web import BrowserChoice
 
 _REASONS_SHOWN = 3
@@ -90,19 +91,17 @@ def new_run_file(
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
         plan=plan,
-        process_spreads=dict(
-            known_spreads(results, database or results / DATABASE_NAME, this_host())
-        ),
+        process_spreads=known_spreads(results, database or results / DATABASE_NAME, this_host()),
     )
 
 
-def known_spreads(results: Path, database: Path, host: str | None) -> Spreads:
+def known_spreads(results: Path, database: Path, host: str | None) -> dict[str, ProcessSpread]:
     """The calibrated spreads of this machine, and beside them those that its own results tell.
 
     Those are of runs whose folders lie here, which no merge makes: no stranger's record can make
     the intervals of this machine's own records narrower.
     """
-    learnt: Spreads = {}
+    learnt: dict[str, ProcessSpread] = {}
     with suppress(StoreError):  # whoever needs the database says so
         if host is not None and database.is_file():
             own = [path.name for path in run_folders(results)]

@@ -244,10 +244,7 @@ class RunExecution:
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:
-    """The devices that the run occupies: those of its cells, and the one that makes artifacts.
-
-    Cells that the plan skips need none.
-    """
+    """The devices of the cells that the run measures, and the one that makes artifacts."""
     cells = [entry.cell for entry in folder.run.plan.with_decision("run")]
     backends = {cell.backend for cell in cells}
     verifies = folder.run.purpose != "time" and any(map(is_verified, cells))

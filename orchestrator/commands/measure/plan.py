@@ -114,11 +114,10 @@ def _this_machine(request: PlanRequest) -> Machine:
     machine = this_machine(request.purpose)
     if request.prepares:
         return machine
+    from orchestrator.launchers.registry import preview_launcher
 
     @cache
     def find_lack(backend: Backend) -> Reason | None:
-        from orchestrator.launchers.registry import preview_launcher
-
         launcher = preview_launcher(request.options.launcher)
         return device_lack(backend, in_container=launcher.needs_images)
 

@@ -87,8 +87,6 @@ def test_cells_are_pooled_by_their_degrees_of_freedom(tmp_path: Path) -> None:
         {"noise_other_load": 0.3},
         {"noise_steal": 0.2},
         {"grade": "D"},
-        {"latency_between_process_cv": None},
-        {"software_device": True},
         {"correct": False, "correct_reason": "off"},
         {"scenario": "server", "target_qps": 5.0},
         {"mode": "startup"},
@@ -100,21 +98,12 @@ def test_what_does_not_teach(changes: Mapping[str, Any], tmp_path: Path) -> None
     assert learnt(tmp_path, [a_result(1, **SEVERAL | changes)]) == {}
 
 
-def test_what_others_measured_does_not_teach(tmp_path: Path) -> None:
-    results = [a_result(1), a_result(2, latency_median_s=0.02), a_result(3, **SEVERAL)]
-    assert learnt(tmp_path, results, ours=["run-1"]) == {}
-
-
-def test_other_software_is_no_pair(tmp_path: Path) -> None:
-    results = [a_result(1), a_result(2, libraries={"torch": "1.0"}), a_result(3, git_commit="f00")]
-    assert learnt(tmp_path, results) == {}
-
-
-@pytest.mark.parametrize("host", [None, "unknown"])
-def test_an_unknown_host_or_no_database_teaches_nothing(host: str | None, tmp_path: Path) -> None:
-    assert known_spreads(tmp_path, tmp_path / "none.duckdb", EXAMPLE_HOST) == {}
-    database = write_records(tmp_path, [a_result(1, **SEVERAL)])
-    assert known_spreads(tmp_path, database, host) == {}
+def test_neither_others_nor_other_software_teach(tmp_path: Path) -> None:
+    others = [a_result(2, latency_median_s=0.02), a_result(3, **SEVERAL)]
+    software = [a_result(4, libraries={"torch": "1.0"}), a_result(5, git_commit="f00")]
+    ours = ["run-1", "run-4", "run-5"]
+    assert learnt(tmp_path, [a_result(1), *others, *software], ours) == {}
+    assert known_spreads(tmp_path, next(tmp_path.glob("*.duckdb")), None) == {}
 
 
 def test_a_calibration_goes_before_history(tmp_path: Path) -> None:
