@@ -84,6 +84,14 @@ def blank_databases() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quiet_machine() -> Iterator[None]:
+    """Plans of this process are made as if nothing else ran here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orchestrator.commands.measure.plan.others_load", lambda: 0.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of this run of the suite, the same for all workers."""

@@ -53,6 +53,7 @@ _PERCENTILES = ", ".join(
     for name in FRACTIONS
     for column in ["median" if name == "p50" else name.replace(".", "")]
 )
+_LIMIT = """regexp_extract(job, '"memory_bytes": ?([0-9]+)', 1)"""
 PlacedCell = tuple[CellKey, str]
 """The values of a cell's axes, and the key of a machine."""
 
@@ -182,12 +183,19 @@ def _cell(facts: Mapping[str, Any]) -> Cell | None:
 
 
 def memory_results(source: ArrowSource, selection: Selection) -> dict[str, list[MemoryResult]]:
+    """The memory of each cell on each machine, with the limit of its job, if it had one."""
+    rows = source.arrow(f"""
+        SELECT * FROM (SELECT result_id, try_cast({_LIMIT} AS BIGINT) AS most FROM replay_jobs)
+        WHERE most IS NOT NULL
+    """).to_pylist()
+    limits = {row["result_id"]: row["most"] for row in rows}
     results: dict[str, list[MemoryResult]] = defaultdict(list)
     for value in metric_values(source, selection, METRICS["memory"]):
         facts = value.facts
         cell = _cell(facts) if facts["scenario"] == "single_stream" else None
         if cell is not None:
-            results[machine_key_of(facts)].append(MemoryResult(cell, value.value * BYTES_PER_MB))
+            peak, limit = value.value * BYTES_PER_MB, limits.get(str(facts["result_id"]))
+            results[machine_key_of(facts)].append(MemoryResult(cell, peak, limit_bytes=limit))
     return results
 
 

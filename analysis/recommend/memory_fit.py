@@ -32,7 +32,7 @@ class MemoryResult:
     """The highest of all its results; None where it ran out."""
     ran_out: bool = False
     limit_bytes: int | None = None
-    """The limit of the job that ran out; None for that of the machine."""
+    """The limit of the job; None for that of the machine."""
     foreseen: bool = False
     """True if it was not started, as what it needs at least was more than that."""
 
@@ -68,7 +68,10 @@ def objection_by_memory(
     """The objection to a cell; None if it fits with 95 %, was measured to fit, or has no limit."""
     if reason := ran_out(cell, results, limit_bytes):
         return Objection("out_of_memory", reason)
-    if not limit_bytes:
+    held = [one for one in results if one.limit_bytes and not one.ran_out]
+    if not limit_bytes or any(
+        (one.limit_bytes or 0) <= limit_bytes and is_at_least(one.cell, cell) for one in held
+    ):
         return None
     known = [(one.cell, one.peak_bytes) for one in results if one.peak_bytes]
     if own := [peak for other, peak in known if other == cell]:

@@ -147,7 +147,7 @@ def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNois
             continue
         spread = side.facts["process_spread"]
         apart = spread_in_words(spread, in_queue=bool(side.facts["process_spread_queue"]))
-        basis = f"the host's calibration, {processes} processes {apart} apart"
+        basis = f"what is known of this host, {processes} processes {apart} apart"
         degrees = spread_degrees(side.facts["process_spread_degrees"])
         components = VarianceComponents(spread**2, degrees, 0.0, 0, 1.0)
         return _of_components("calibration", basis, components)

@@ -1,18 +1,22 @@
 """This machine: its memory and devices, the installed stacks, and the backends that it lacks."""
 
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, BackendSpec
-from orchestrator.backends.probes import ThisHost
+from orchestrator.backends.probes import Need, ThisHost
 from runner.contract.axes import Backend
-from runner.contract.errors import Unavailable
+from runner.contract.errors import BenchError, Unavailable
 from runner.contract.host import read_processor
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.ids import host_id
@@ -33,6 +37,35 @@ class Machine:
     memory_bytes: int | None = None
     """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, Reason] = field(default_factory=dict)
+    find_lack: Callable[[Backend], Reason | None] | None = None
+    """Looks for the device of a backend; None if it may be there."""
+    load: float = 0.0
+    """Processes of others that run."""
+    cores: int = 1
+
+    def lack(self, backend: Backend) -> Reason | None:
+        return self.unavailable.get(backend) or (self.find_lack and self.find_lack(backend))
+
+    @property
+    def slowdown(self) -> float:
+        """Times as long as alone that work on the CPUs takes: cores are shared evenly."""
+        return 1 + self.load / self.cores
+
+
+_IDLE, _LOOKS, _PAUSE_S = 0.5, 5, 0.05
+
+
+def others_load(now: Path = Path("/proc/loadavg")) -> float:
+    """Processes that run beside this one: now, or in the mean of the last minute if that is fewer.
+
+    That mean remembers what has ended, and this moment may be one of a peak.
+    """
+    running = os.getloadavg()[0]
+    for _ in range(_LOOKS if running > _IDLE else 0):
+        with suppress(OSError, ValueError, IndexError):  # where no kernel counts them
+            running = min(running, int(now.read_text().split()[3].partition("/")[0]) - 1)
+        sleep(_PAUSE_S)
+    return max(0.0, running)
 
 
 def this_machine(
@@ -87,6 +120,32 @@ def _unavailable(
             )
 
 
+_OF_DEVICES = frozenset({"driver", "device", "permission", "engine"})
+"""Kinds of checks without which no job reaches the device, whichever runtime it has."""
+
+
+def device_lack(
+    backend: Backend, *, in_container: bool, host: ThisHost | None = None
+) -> Reason | None:
+    """The lack for which no job of this backend reaches its device; None where the CPU is one."""
+    spec, needs = CATALOGUE[backend], list[Need]()
+    if spec.probe is None or "cpu" in spec.locks:
+        return None
+    with suppress(BenchError):  # without an engine, which whoever needs it says
+        needs.extend(spec.probe(host or ThisHost(), in_container=in_container))
+    lacks = [need for need in needs if need.needed and not need.ok and need.kind in _OF_DEVICES]
+    lacks = [need for need in lacks if need.kind != "engine"] or lacks  # it comes after the rest
+    messages = "; ".join(need.message for need in lacks)
+    remedies = "; ".join(dict.fromkeys(need.remedy for need in lacks if need.remedy))
+    facts = {"backend": backend, "found": messages, "help": remedies or None}
+    return reason("device_missing", **facts) if lacks else None
+
+
+def require_device(backend: Backend, *, in_container: bool) -> None:
+    if explanation := device_lack(backend, in_container=in_container):
+        raise Unavailable(explanation)
+
+
 def require_stack(
     backend: Backend,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
@@ -106,15 +165,6 @@ def require_stack(
         )
     if stack is not None and stack.lacks is not None and (explanation := stack.lacks()):
         raise Unavailable(explanation)
-
-
-def require_device(backend: Backend, catalogue: Mapping[Backend, BackendSpec] = CATALOGUE) -> None:
-    """Refuse a backend whose device a look at this machine does not find."""
-    probe = catalogue[backend].probe
-    needs = probe(ThisHost(), in_container=False) if probe else ()
-    absent = [one.message for one in needs if one.kind == "device" and one.needed and not one.ok]
-    if absent:
-        raise Unavailable(reason("device_absent", backend=backend, lacks="; ".join(absent)))
 
 
 def why_not_system(

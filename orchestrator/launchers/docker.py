@@ -13,6 +13,7 @@ from docker.errors import APIError, ImageNotFound, NotFound
 
 import runner
 from orchestrator.backends.catalogue import LauncherName
+from orchestrator.backends.machine import require_device
 from orchestrator.images.image import Image
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import (
@@ -69,6 +70,7 @@ class DockerLauncher(LocalLauncher):
 
     def prepare(self, backend: Backend) -> Provenance:
         """Get the backend's image; jobs launched from now on execute in exactly that one."""
+        require_device(backend, in_container=True)
         image = self._prepared[backend] = self._images.ensure(backend)
         return Provenance(
             launcher=self.name,

@@ -80,8 +80,8 @@ class ProcessLauncher(LocalLauncher):
         self._catalogue = catalogue
 
     def prepare(self, backend: Backend) -> Provenance:
+        require_device(backend, in_container=False)
         require_stack(backend, self._catalogue)
-        require_device(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
     @contextmanager
@@ -175,7 +175,7 @@ class ProcessExecution:
 
     def _watch(self, limit_bytes: int) -> None:
         with suppress(psutil.Error):
-            while resident_bytes(self._process.pid) <= limit_bytes:
+            while highest_bytes(self._process.pid) <= limit_bytes:
                 if self._ended.wait(WATCH_INTERVAL_S):
                     return
             self._over_limit = True
@@ -192,6 +192,15 @@ def _read(pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
     with pipe:
         while chunk := pipe.read(_CHUNK_BYTES):
             take(chunk)
+
+
+def highest_bytes(pid: int) -> int:
+    """Resident memory now, or the process' own peak that records have: VmHWM (proc(5))."""
+    peak = 0
+    with suppress(OSError, ValueError, LookupError):
+        _, _, rest = Path(f"/proc/{pid}/status").read_text().partition("\nVmHWM:")
+        peak = int(rest.split(maxsplit=1)[0]) << 10
+    return max(resident_bytes(pid), peak)
 
 
 def resident_bytes(pid: int) -> int:

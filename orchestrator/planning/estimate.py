@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
-from orchestrator.system.text import format_size
+from orchestrator.system.text import format_memory
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
@@ -70,8 +70,8 @@ def memory_remarks(
         cell, needed, allowed = max(beyond, key=lambda one: one[1])
         others = f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
         yield (
-            f"{cell.id}{others} may run out of memory: {format_size(round(needed))} are predicted"
-            f" at its peak, and {format_size(allowed)} may be used; nothing is skipped for that"
+            f"{cell.id}{others} may run out of memory: {format_memory(needed)} are predicted"
+            f" at its peak, and {format_memory(allowed)} may be used; nothing is skipped for that"
         )
 
 
@@ -108,9 +108,12 @@ def cell_estimate(
     measure: Measure,
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
+    slowdown: float = 1.0,
 ) -> float:
     """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
+    if "cpu" in CATALOGUE[cell.backend].locks:
+        iteration *= slowdown
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":

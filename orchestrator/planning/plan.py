@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 Decision = Literal["run", "skip", "done"]
 _NO_SPEEDS = KnownSpeeds()
 _UNKNOWN = Machine()
+UNQUOTABLE_LOAD = 0.2
+"""Share of the CPU time of others beyond which the runner gives grade D."""
 MOST_PREDICTED = 5_000
 """Cells of a plan that are predicted, so that a plan of 100,000 stays one of seconds."""
 
@@ -123,6 +125,12 @@ def make_plan(
     if speeds.forecast is not None:
         notes += _forecast(entries, matrix, machine, speeds.forecast)
     notes += _too_long(entries, matrix)
+    runs = any(entry.decision == "run" for entry in entries)
+    if runs and 1 - 1 / machine.slowdown > UNQUOTABLE_LOAD:
+        notes.append(
+            f"this machine is busy: load {machine.load:.2g} on {machine.cores} cores; expect about"
+            f" {machine.slowdown:.2g} times as long as alone, and grade D for what is timed"
+        )
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
     return Plan(
@@ -189,7 +197,7 @@ def _decide(
             yield _skip(cell, "unsupported", unsupported)
         elif lack := beyond_wasm(cell, model):
             yield _skip(cell, "unsupported", reason("predicted", cause=lack))
-        elif missing := machine.unavailable.get(cell.backend):
+        elif missing := machine.lack(cell.backend):
             yield _skip(cell, "unavailable", missing)
         elif lack := shortage(cell, model, limits, machine.memory_bytes):
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
@@ -199,8 +207,8 @@ def _decide(
             yield PlannedCell(
                 cell=cell,
                 decision="run",
-                estimate_s=cell_estimate(cell, model, measure, before),
-                launch_s=launch_estimate(model, before),
+                estimate_s=cell_estimate(cell, model, measure, before, None, machine.slowdown),
+                launch_s=machine.slowdown * launch_estimate(model, before),
                 estimated_by="measured" if before else "arithmetic",
             )
 
@@ -225,7 +233,8 @@ def _forecast(
     for number, cell, predicted in zip(numbers, cells, forecasts, strict=True):
         if predicted.iteration_s is not None:
             model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
-            seconds = cell_estimate(cell, model, measure, predicted_s=predicted.iteration_s)
+            known_s, slowdown = predicted.iteration_s, machine.slowdown
+            seconds = cell_estimate(cell, model, measure, None, known_s, slowdown)
             entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
     pairs = zip(cells, forecasts, strict=True)
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]

@@ -5,6 +5,7 @@ import secrets
 import shutil
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,14 +17,15 @@ from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, ci_labels
-from orchestrator.running.run_file import RunFile, new_run_id
-from orchestrator.screen.words.reasons import reason_text
+from orchestrator.running.run_file import RunFile, new_run_id, run_folders
+from orchestrator.screen.words.reasons import reason_text, remedy_text
 from orchestrator.store.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import own_commit
 from orchestrator.system.text import format_size
 from runner.contract.cell import Purpose
 from runner.contract.errors import NothingToDo, StoreError, UsageError
+from runner.contract.job import ProcessSpread
 from runner.contract.web import BrowserChoice
 
 _REASONS_SHOWN = 3
@@ -89,8 +91,23 @@ def new_run_file(
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
         plan=plan,
-        process_spreads=dict(read_spreads(results, this_host())),
+        process_spreads=known_spreads(results, database or results / DATABASE_NAME, this_host()),
     )
+
+
+def known_spreads(results: Path, database: Path, host: str | None) -> dict[str, ProcessSpread]:
+    """The calibrated spreads of this machine, and beside them those that its own results tell.
+
+    Those are of runs whose folders lie here, which no merge makes: no stranger's record can make
+    the intervals of this machine's own records narrower.
+    """
+    learnt: dict[str, ProcessSpread] = {}
+    with suppress(StoreError):  # whoever needs the database says so
+        if host is not None and database.is_file():
+            own = [path.name for path in run_folders(results)]
+            with Store.open_readonly(database, wait_s=0) as store:
+                learnt = store.process_spreads(host, socket.gethostname(), own)
+    return {**learnt, **read_spreads(results, host)}
 
 
 def reopen_run(
@@ -142,10 +159,10 @@ def nothing_to_do(plan: Plan) -> NothingToDo:
     shown = "; ".join(reasons[:_REASONS_SHOWN])
     left = len(reasons) - _REASONS_SHOWN
     more = f" and {left} more reasons" if left > 0 else ""
-    return NothingToDo(
-        f"none of the {len(plan.entries)} cells can run: {shown}{more}",
-        hint="`orchestrator plan MATRIX` shows every cell with its reason",
-    )
+    hint: str | None = "`orchestrator plan MATRIX` shows every cell with its reason"
+    if len(causes) == 1 and (only := next(iter(causes))) and only.code == "device_missing":
+        hint = remedy_text("unavailable", only)
+    return NothingToDo(f"none of the {len(plan.entries)} cells can run: {shown}{more}", hint=hint)
 
 
 def require_space(path: Path) -> None:

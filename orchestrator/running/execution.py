@@ -1,6 +1,7 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store
-from orchestrator.system.text import plural
+from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.errors import (
@@ -114,7 +115,9 @@ class RunExecution:
         def note_waiting(device: str, holder: str) -> None:
             self._observer.note(f"waiting for device {device}, held by {holder}")
 
-        with self._launcher.reserve(self._devices, f"run {self.folder.run.run_id}", note_waiting):
+        seconds = sum(estimates_s(self.folder, self.folder.unfinished()).values())
+        holder = f"run {self.folder.run.run_id} (about {format_duration(round(seconds))} in all)"
+        with self._launcher.reserve(self._devices, holder, note_waiting):
             yield
 
     def begin(self) -> None:
@@ -235,10 +238,11 @@ class RunExecution:
 
 
 def devices_of(folder: RunFolder) -> frozenset[str]:
-    """The devices that the run occupies: those of its cells, and the one that makes artifacts."""
-    backends = {cell.backend for cell in folder.cells}
-    verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))
-    if verifies or any(map(executes_graph, folder.cells)):
+    """The devices of the cells that the run measures, and the one that makes artifacts."""
+    cells = [entry.cell for entry in folder.run.plan.with_decision("run")]
+    backends = {cell.backend for cell in cells}
+    verifies = folder.run.purpose != "time" and any(map(is_verified, cells))
+    if verifies or any(map(executes_graph, cells)):
         backends.add(ARTIFACT_BACKEND)
     return frozenset[str]().union(*(CATALOGUE[backend].locks for backend in backends))
 
@@ -267,9 +271,16 @@ def execute_run(
 
 
 def estimates_s(folder: RunFolder, cells: Iterable[Cell]) -> dict[str, float]:
-    """Seconds that each of these cells may take, by its id."""
-    planned = {entry.cell: entry.estimate_s for entry in folder.run.plan.entries}
-    return {cell.id: planned[cell] for cell in cells}
+    """Seconds that each of these cells may take, by its id, with its share of launches."""
+    plan, wanted = folder.run.plan, set(cells)
+    entries = [entry for entry in plan.entries if entry.cell in wanted]
+    sharing = Counter(entry.cell.job_id for entry in entries)
+    return {
+        cell.id: entry.estimate_s
+        + entry.launch_s * plan.measure[cell.backend].rounds / sharing[cell.job_id]
+        for entry in entries
+        for cell in [entry.cell]
+    }
 
 
 @contextmanager

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.whole_runs import StoredRun
     from orchestrator.store.schema.sources import Run
+    from runner.contract.job import ProcessSpread
 
 
 _Parameters = ParamSpec("_Parameters")
@@ -194,6 +195,12 @@ class Store:
 
     def history(self, host: str) -> Mapping[str, CellSpeed]:
         return self._answer(results.history, host)
+
+    def process_spreads(
+        self, host: str, hostname: str, run_ids: Sequence[str]
+    ) -> dict[str, ProcessSpread]:
+        """The spreads of launches in these runs of this host, by path and device."""
+        return self._answer(results.process_spreads, host, hostname, run_ids)
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""

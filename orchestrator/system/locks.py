@@ -3,18 +3,23 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from time import time
 
 import psutil
 from filelock import FileLock, Timeout
 
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.text import format_age
 
 FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
 SHARED_FOLDER = Path("/tmp/accelmatrix-locks")  # noqa: S108 - one for all, whatever TMPDIR says
 _PROCESS = ", process "
 Waiting = Callable[[str, str], None]
-"""Called once with the device and its holder before waiting for it."""
+"""Called with the device and its holder before waiting for it, and now and then meanwhile."""
+_PATIENCE_S = 60.0
+"""Seconds until the holder is told again; each time is twice as long."""
 
 
 @contextmanager
@@ -37,11 +42,7 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            name = "another run"
-            with suppress(OSError):
-                name = note.read_text("utf-8")
-            waiting(device, name)
-            lock.acquire()
+            _wait(lock, partial(waiting, device), note)
     try:
         with suppress(OSError):  # without the note a waiting run cannot name the holder
             note.unlink(missing_ok=True)
@@ -61,6 +62,20 @@ def holds_devices(holder: str, folder: Path | None = None) -> bool:
             if name == holder and psutil.pid_exists(int(process)):
                 return True
     return False
+
+
+def _wait(lock: FileLock, waiting: Callable[[str], None], note: Path) -> None:
+    """Wait for the lock; say who holds it, and since when."""
+    patience = _PATIENCE_S
+    while not lock.is_locked:
+        name = "another run"
+        with suppress(OSError):
+            age = format_age(time() - note.stat().st_mtime)
+            name = f"{note.read_text('utf-8')}, which took it {age}"
+        waiting(name)
+        with suppress(Timeout):
+            lock.acquire(timeout=patience)
+        patience *= 2
 
 
 def _shared_folder() -> Path:

@@ -79,6 +79,14 @@ def format_size(size: int) -> str:
     return f"{size}B"
 
 
+def format_memory(size: float) -> str:
+    """Bytes of memory in the unit in which they are round: `2GiB`, `1 GB`, `1.06 GB`."""
+    words = format_size(round(size))
+    if "." not in words:
+        return words
+    return f"{size / 1e9:.3g} GB" if size >= 1e9 else f"{size / 1e6:.3g} MB"
+
+
 def parse_share(value: object) -> float:
     """The fraction in `2%` or `0.02`."""
     percent = isinstance(value, str) and value.rstrip().endswith("%")

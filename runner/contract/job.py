@@ -129,7 +129,7 @@ class Limits(Frozen):
 
 
 class ProcessSpread(Frozen):
-    """By how much fresh processes of one cell differ on this host, as a calibration measured it."""
+    """By how much fresh processes of one cell differ on this host, as it measured."""
 
     cv: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     """Standard deviation of fresh processes' medians, by their mean."""
@@ -137,6 +137,8 @@ class ProcessSpread(Frozen):
     degrees: Annotated[float, Field(ge=1, le=1000)] | None = None
     """Degrees of freedom of the deviation; None: processes count as independent."""
     measured_at: AwareDatetime
+    pairs: Annotated[int, Field(ge=1)] | None = None
+    """Pairs of launches of this host's own results that tell it; None: a calibration does."""
 
 
 class Provenance(Frozen):

@@ -13,7 +13,7 @@ ReasonCode = Literal[
     "by_catalogue", "calibration_one_part", "cannot_build", "cannot_generate", "caused_by",
     "clocks_disagree", "cold_start_died", "compared_ended", "config_differs", "config_lacks",
     "container_refused", "contrastive_batch", "depends_on_values", "detector_package_missing",
-    "device_absent", "device_precision", "device_refuses", "device_refuses_graph",
+    "device_missing", "device_precision", "device_refuses", "device_refuses_graph",
     "digest_missing", "disk_full", "docker_context_missing", "empty_fleet",
     "engine_attempt_failed", "engine_failed",
     "engine_ignores", "engine_lost", "engine_rootless", "engine_silent", "environment_produces",

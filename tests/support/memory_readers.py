@@ -32,6 +32,9 @@ class ScriptedReader:
     def peak_bytes(self) -> int | None:
         return self.peak
 
+    def counted(self, use_bytes: int) -> int:
+        return use_bytes
+
     def rise_briefly(self, use: int) -> None:
         """Use that much just until one reading after the next has begun and ended."""
         before, self.use = self.use, use

@@ -6,13 +6,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import psutil
+
 from analysis.results.table import Field, wrapping
 from orchestrator.backends.catalogue import CATALOGUE, GRAPH_RUNTIMES
-from orchestrator.backends.machine import Machine, this_host, this_machine
+from orchestrator.backends.machine import Machine, device_lack, others_load, this_host, this_machine
 from orchestrator.commands.measure.pipelines.jobs import (
     EVERYTHING,
     MAX_JOBS,
@@ -33,6 +36,7 @@ from orchestrator.system.text import format_duration, plural
 from runner.contract.axes import Backend
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
+from runner.contract.reasons import Reason
 
 if TYPE_CHECKING:
     from orchestrator.planning.estimate import EstimateSource
@@ -103,6 +107,22 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     """Plan for this machine; with the id of a run, its verdicts are `done`."""
     plan = _plan(request, _this_machine(request), resume)
     return with_exports(plan, request)
+
+
+def _this_machine(request: PlanRequest) -> Machine:
+    """This machine, which looks for a device when a cell needs one; exports need none."""
+    machine = this_machine(request.purpose)
+    if request.prepares:
+        return machine
+    from orchestrator.launchers.registry import preview_launcher
+
+    @cache
+    def find_lack(backend: Backend) -> Reason | None:
+        launcher = preview_launcher(request.options.launcher)
+        return device_lack(backend, in_container=launcher.needs_images)
+
+    load, cores = others_load(), psutil.cpu_count() or 1
+    return replace(machine, find_lack=find_lack, load=load, cores=cores)
 
 
 def plan_jobs(

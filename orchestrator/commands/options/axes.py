@@ -127,7 +127,7 @@ class _Lengths:
         str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
     ] = None
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
+        str | None, typer.Option(metavar="SIZE", help="Most memory of a measured job, e.g. 8GiB.")
     ] = None
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _ESTIMATES_WEIGHT = 0.2
 """Weight of the estimates beside measured time, as a share of their sum: one slow cell at the
 beginning says little about the others."""
+_ALMOST = 0.8
+"""Most of a cell's work that passing time alone stands for: one that takes longer than expected
+slows down what is expected of it and of all others."""
 _BAR = 12
 _BESIDE_NAME = _BAR + 36
 """Columns that a live line needs beside a job's name: bar, count, shape and phase."""
@@ -81,8 +84,12 @@ class Forecast:
         """Runs that measure each cell, one for each class of a fleet's hosts."""
         self._left: defaultdict[str, float] = defaultdict(float)
         """The times that each cell is still to do; less than one in the midst of its rounds."""
+        self._rounds: dict[str, int] = {}
+        """The fewest rounds of each cell that its estimate is for."""
         self._clock = clock
         self._started: float | None = None
+        self._heard = 0.0
+        """The moment at which the last round or cell was over."""
         self.hosts = 1
         """Hosts that share the work."""
         self.add(estimates_s)
@@ -97,15 +104,23 @@ class Forecast:
     def begin(self) -> None:
         """A job is launched; the time before the first one says nothing about the pace."""
         if self._started is None:
-            self._started = self._clock()
+            self._started = self._heard = self._clock()
 
     def visit(self, cell: Cell, job: Job) -> None:
-        """A round of this cell is over that is not its last."""
+        """A round of this cell is over that is not its last.
+
+        Beyond the fewest rounds, as many are expected to follow as came already.
+        """
+        self._heard = self._clock()
         if self._times[cell.id] == 1 and cell.id in self._left:
-            fewest = job.measure.rounds
-            self._left[cell.id] = max(1, fewest - job.round) / fewest
+            fewest, beyond = job.measure.rounds, job.round - job.measure.rounds
+            self._estimates_s[cell.id] *= fewest / self._rounds.setdefault(cell.id, fewest)
+            self._rounds[cell.id] = fewest
+            further = min(beyond + 1, job.measure.most_rounds - job.round, fewest)
+            self._left[cell.id] = max(1, further if beyond >= 0 else -beyond) / fewest
 
     def end(self, cell: Cell) -> None:
+        self._heard = self._clock()
         left = math.ceil(self._left.pop(cell.id, 0.0)) - 1
         if left > 0:
             self._left[cell.id] = left
@@ -120,22 +135,29 @@ class Forecast:
 
     @property
     def time_left(self) -> str:
-        left_s = sum(
-            self._estimates_s[cell_id] * left / self._times[cell_id]
-            for cell_id, left in self._left.items()
-        )
+        cells = list(self._left.items())  # while another thread may count one as done
+        left_s = sum(self._estimates_s[name] * left / self._times[name] for name, left in cells)
         left = left_s / self.hosts
         if not left:
             return "done"
-        return f"about {format_duration(round(left * self._pace(left)))} left"
+        passed = 0.0
+        if self._started is not None:
+            on_time = (self._clock() - self._heard) / self._pace(left, self._heard)
+            passed = min(on_time, _ALMOST * left / len(cells))
+        left -= passed
+        return f"about {format_duration(round(left * self._pace(left, self._clock())))} left"
 
-    def _pace(self, left_s: float) -> float:
+    def __str__(self) -> str:
+        """The time left at this moment, for lines that are drawn again and again."""
+        return self.time_left
+
+    def _pace(self, left_s: float, until: float) -> float:
         """Time that cells take by their estimates, as far as is known."""
         if self._started is None:
             return 1.0
         planned = sum(self._estimates_s.values()) / self.hosts
         trust = _ESTIMATES_WEIGHT * planned
-        return (self._clock() - self._started + trust) / (planned - left_s + trust)
+        return (until - self._started + trust) / (planned - left_s + trust)
 
 
 class _Reporter:
@@ -236,7 +258,7 @@ class LiveObserver(_Reporter):
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
         self._forecast.begin()
-        self._progress.update(self._run, now=self._forecast.time_left)
+        self._progress.update(self._run, now=self._forecast)
         if self._job is None or (job.id, job.round) != (self._job.id, self._job.round):
             self._retire()
             self._job = job
@@ -252,7 +274,7 @@ class LiveObserver(_Reporter):
         """Advance the job's count; the cell itself has rounds to come."""
         self._forecast.visit(cell, job)
         self._progress.update(self._task, advance=1, now=f"{cell.shape} visited")
-        self._progress.update(self._run, now=self._forecast.time_left)
+        self._progress.update(self._run, now=self._forecast)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""
@@ -263,8 +285,7 @@ class LiveObserver(_Reporter):
         if self._job is not None and cell.job_id == self._job.id:
             now = verdict if record.status == "ok" else record.status
             self._progress.update(self._task, advance=1, now=now)
-        now = self._forecast.time_left
-        self._progress.update(self._run, completed=self._forecast.done, now=now)
+        self._progress.update(self._run, completed=self._forecast.done, now=self._forecast)
 
     def _retire(self) -> None:
         """Print the last job's line for good, so that long runs don't outgrow the screen."""

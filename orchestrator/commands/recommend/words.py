@@ -14,7 +14,7 @@ from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.system.files import database_option
-from orchestrator.system.text import format_size, plural
+from orchestrator.system.text import format_memory, format_size, plural
 from runner.contract.axes import AXES, AXIS_NAMES
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo
@@ -81,18 +81,12 @@ def requirement_words(answer: Recommendation) -> str:
     if requirements.level:
         parts.append(f"{requirements.level} at {percentage(requirements.confidence)}")
     if requirements.memory_bytes:
-        parts.append(f"memory up to {limit_words(requirements.memory_bytes)}")
+        parts.append(f"memory up to {format_memory(requirements.memory_bytes)}")
     return ", ".join(parts)
 
 
 def some_candidate(choice: Choice) -> Candidate:
     return choice.ranking.first.candidate if choice.ranking else choice.left_out[0].candidate
-
-
-def limit_words(size: int) -> str:
-    """A limit in the unit in which it is a round number."""
-    words = format_size(size)
-    return memory_words(size) if "." in words else words
 
 
 def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
@@ -147,7 +141,7 @@ def largest_words(answer: Recommendation, ranking: CandidateRanking) -> Iterator
         f", of which it may use {memory_words(largest.memory.high * 1e6)}" if largest.memory else ""
     )
     name = candidate_words(largest.candidate, with_machine=ranking.machines > 1)
-    yield f"largest batch under {limit_words(limit)}: {name}{use}"
+    yield f"largest batch under {format_memory(limit)}: {name}{use}"
 
 
 def trust_words(answer: Recommendation) -> Iterator[str]:

@@ -14,7 +14,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from zipfile import ZipFile
 
+import psutil
+
 from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.images.source import OUR_FOLDERS
 from orchestrator.launchers.base import Task
 from orchestrator.running.execute_job import Availability, LaunchContext, launch_job
@@ -52,16 +55,31 @@ from runner.contract.graph import (
     number_format,
     read_graph,
 )
-from runner.contract.job import Job
+from runner.contract.job import Job, Limits
 from runner.contract.reasons import Reason, parse_reason, reason, write_reason
 
 ARTIFACT_BACKEND: Backend = "cpu"
 """The backend whose jobs make artifacts, whichever backend reads them."""
+PREPARATION_TIMEOUT_S = 1800.0
+"""Least time that one step of such a job may take, seconds."""
 _MAKING = ".making-"
 """The beginning of the name of an artifact job's own folder."""
 
 Take = Callable[[Path], Reason | None]
 """Takes what a job left in its folder; returns the reason that it gives for leaving nothing."""
+
+
+def preparation_limits(job: Job) -> Limits:
+    """The limits of a job that makes what this one reads.
+
+    A matrix limits what is measured, as it would be deployed. Preparations have the limits that
+    every job has without a matrix' own, or larger ones that it names.
+    """
+    limits, most = job.limits, default_memory_bytes(psutil.virtual_memory().total)
+    return Limits(
+        cell_timeout_s=max(job.timeout_s, PREPARATION_TIMEOUT_S),
+        memory_bytes=limits.memory_bytes if (limits.memory_bytes or 0) > most else None,
+    )
 
 
 @contextmanager

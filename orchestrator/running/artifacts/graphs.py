@@ -11,6 +11,7 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts.cache import (
     ArtifactCache,
+    preparation_limits,
     reason_in,
     shapes_left,
     take_graph,
@@ -38,9 +39,6 @@ from runner.contract.models import ModelSpec
 from runner.contract.reasons import Reason, reason
 
 GRAPHS_FOLDER = "graphs"
-EXPORT_TIMEOUT_S = 1800.0
-"""Least time that one way of exporting one shape may take, seconds, however short the cells' own
-limit is."""
 
 
 class GraphVariant(NamedTuple):
@@ -202,12 +200,11 @@ class Graphs:
 
 def _export_job(job: Job, missing: Iterable[Cell]) -> Job:
     first = job.cells[0]
-    longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
     return job.model_copy(
         update={
             "id": f"prepare-{job.model.name}-{graph_kind(first)}-{number_format(first)}",
             "cells": tuple(cell.model_copy(update={"threads": None}) for cell in missing),
-            "limits": job.limits.model_copy(update={"cell_timeout_s": longest}),
+            "limits": preparation_limits(job),
             "purpose": "prepare",
             "trace": False,
             "round": 1,

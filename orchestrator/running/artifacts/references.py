@@ -9,6 +9,7 @@ from orchestrator.running.artifacts.cache import (
     ARTIFACT_BACKEND,
     ArtifactCache,
     is_reference,
+    preparation_limits,
     reason_in,
     reference_names,
     take_file,
@@ -123,6 +124,7 @@ def _reference_job(job: Job) -> Job:
         update={
             "id": f"reference-{first.model}-{content}",
             "cells": (cell,),
+            "limits": preparation_limits(job),
             "purpose": "reference",
             "trace": False,
             "round": 1,

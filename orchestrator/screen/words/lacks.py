@@ -113,8 +113,9 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
         "other_weights": "{folder}: holds the weights {present}, and {planned} were planned",
         "weights_unloadable": "{model}: its weights cannot be loaded: {error}",
     },
-    "Give the export more memory or time (`limits.memory`, `limits.cell_timeout`), then"
-    " `orchestrator run --resume last`.": {
+    "An export may use the whole machine's memory, whatever `limits.memory` says: export it on a"
+    " larger machine. If half an hour was too short, measure again with `--set"
+    " limits.cell_timeout=2h`.": {
         "graph_cut_short": "its graph could not be exported: {cause:reason}"
     },
     "Install g++ and Python's headers (python3-dev), or measure in the image, which holds both.": {
@@ -144,10 +145,12 @@ OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
     },
     "Measure on a machine that has it, then bring the results here: `orchestrator merge"
     " RESULTS`.": {
-        "device_absent": "backend {backend}: {lacks}",
         "other_system": "backend {backend} exists on {systems} alone, and this is {here}",
         "torch_without_mps": "torch {version} is a build without MPS, which only macOS on Apple"
         " silicon has",
+    },
+    "Make the device reachable[ ({help})], or measure on a machine that has it.": {
+        "device_missing": "backend {backend} has no device here: {found}"
     },
     "End what holds the port, which `ss -ltnp` names.": {
         "page_port": "a page's server cannot have {port} of 127.0.0.1: {error}"

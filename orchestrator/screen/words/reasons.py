@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from orchestrator.screen.words.lacks import OF_LACKS
 from orchestrator.screen.words.refusals import OF_FAILURES, OF_REFUSALS
-from orchestrator.system.text import format_duration, format_size, plural
+from orchestrator.system.text import format_duration, format_memory, format_size, plural
 from runner.contract.errors import BenchError, how_to_install, reason_of
 from runner.contract.reasons import Facts, Reason, ReasonCode
 from runner.contract.record.verdict import percent
@@ -151,6 +151,7 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "duration": format_duration,
     "factor": lambda factor: f"{factor:,.{0 if factor > 10 else 2}f}",
     "gb": lambda size: f"{size / 1e9:.3g} GB",
+    "memory": format_memory,
     "ms": lambda seconds: f"{seconds * 1000:.2g}",
     "percent": percent,
     "signed": signed,

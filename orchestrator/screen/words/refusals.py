@@ -19,7 +19,8 @@ OF_REFUSALS: Mapping[str, Mapping[ReasonCode, str]] = {
         "growing_cache": "with fixed shapes every token would be compiled anew, as the key-value"
         " cache grows",
         "htp_fp16": "the HTP computes in fp16 whatever floating-point graph it is given",
-        "memory_limit": "killed for exceeding the memory limit[ of {limit:size}], in phase {phase}",
+        "memory_limit": "killed for exceeding the memory limit[ of {limit:memory}], in phase"
+        " {phase}",
         "memory_short": "needs at least {needed_bytes:beside allowed_bytes gb} of memory, and"
         " {allowed_bytes:beside needed_bytes gb} may be used",
         "no_gradients": "whole numbers have no gradients",
@@ -262,9 +263,9 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         "not_finite": "the outputs hold NaN or infinity, so the arithmetic cannot be trusted",
         "outputs_not_finite": "its outputs hold NaN or infinity",
     },
-    "Give the reference more memory or time: `limits.memory`, `limits.cell_timeout`.": {
-        "no_reference": "no reference: {cause:reason}"
-    },
+    "A reference may use the whole machine's memory, whatever `limits.memory` says: compute it on a"
+    " larger machine. If half an hour was too short, measure again with `--set"
+    " limits.cell_timeout=2h`.": {"no_reference": "no reference: {cause:reason}"},
     "Measure it without `--no-verify`.": {
         "no_reference_given": "no reference: the launcher gave none",
         "not_verified": "not verified: --no-verify",

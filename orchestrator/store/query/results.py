@@ -1,6 +1,6 @@
 """Results as the orchestrator shows them, in customary units."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,8 @@ from orchestrator.store.schema.view import (
     joined_results,
     planned_threads,
 )
+from runner.contract.confidence import upper_deviation
+from runner.contract.job import ProcessSpread
 from runner.contract.record.verdict import Doubt
 
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
@@ -198,12 +200,14 @@ class CellSpeed:
 
 
 def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
+    """Speeds of cells on this host, without the share of the CPU time that others took."""
     rows = fetch(
         connection,
         f"""
         SELECT r.cell_id,
             median(CASE WHEN r.scenario = 'server' THEN r.latency_p50_s
-                ELSE r.steady_time_s / r.iterations END) AS iteration_s,
+                ELSE r.steady_time_s / r.iterations END
+                * (1 - least(coalesce(r.noise_other_load, 0), 0.9))) AS iteration_s,
             median(coalesce(r.import_time_s, 0) + coalesce(r.load_time_s, 0)) AS load_s
         FROM {joined_results()}
         WHERE r.status = 'ok' AND h.host = ? AND r.steady_time_s IS NOT NULL AND r.iterations > 0
@@ -212,3 +216,62 @@ def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
         host,
     )
     return {row["cell_id"]: CellSpeed(row["iteration_s"], row["load_s"]) for row in rows}
+
+
+_QUIET = 0.1
+"""Share of the CPU time that others may have used."""
+_APART = "INTERVAL 2 MINUTE"
+"""Time after which two processes of a cell are independent: nearer ones are alike."""
+_NEWEST = 200
+"""Launches that tell about a path."""
+
+
+def process_spreads(
+    connection: DuckDBPyConnection, host: str, hostname: str, run_ids: Sequence[str]
+) -> dict[str, ProcessSpread]:
+    """The spreads of launches in these runs of this host, by `<backend>/<runtime>/<hardware_id>`.
+
+    The variances between the rounds of a result, and between results of one round by one version,
+    are pooled by their degrees of freedom. Rounds near in time vary by a share of 1 - ρ of what
+    others do, which `effective_rounds` tells. The upper bound is taken, so that a few pairs which
+    agree by chance promise nothing.
+    """
+    version = f"{SERIES_KEY}, r.environment_id, r.git_commit"
+    rows = fetch(
+        connection,
+        f"""
+        WITH quiet AS (
+            SELECT r.backend || '/' || r.runtime || '/' || r.hardware_id AS path, r.rounds,
+                r.recorded_at, r.latency_median_s AS median_s, r.round_degrees,
+                r.latency_between_process_cv AS cv, r.effective_rounds AS effective,
+                hash({version}) AS version,
+                r.recorded_at - lag(r.recorded_at) OVER (
+                    PARTITION BY {version}, r.rounds > 1 ORDER BY r.recorded_at) AS pause
+            FROM {joined_results()}
+            WHERE {TRUSTED} AND h.host = ? AND r.hostname = ? AND list_contains(?, r.run_id)
+                AND r.mode <> 'startup' AND coalesce(r.scenario, 'single_stream') = 'single_stream'
+                AND r.grade < 'D' AND coalesce(r.noise_other_load, 0) <= {_QUIET}
+                AND coalesce(r.noise_steal, 0) <= {_QUIET}
+        ), told AS (
+            SELECT path, cv * cv * (rounds + (rounds - 1) * effective) / (effective * rounds) AS v,
+                greatest(1, round_degrees) AS degrees, rounds AS launches, recorded_at
+            FROM quiet WHERE rounds > 1 AND cv > 0 AND effective > 0
+            UNION ALL
+            SELECT path, var_samp(median_s) / avg(median_s) ** 2, count(*) - 1, count(*),
+                max(recorded_at)
+            FROM quiet WHERE rounds = 1 AND (pause IS NULL OR pause >= {_APART})
+            GROUP BY path, version HAVING count(*) > 1
+        ), newest AS (
+            SELECT * FROM told QUALIFY sum(launches) OVER (
+                PARTITION BY path ORDER BY recorded_at DESC) - launches < {_NEWEST}
+        )
+        SELECT path, sqrt(sum(v * degrees) / sum(degrees)) AS cv, sum(degrees) AS degrees,
+            sum(launches) AS processes, sum(launches - 1) AS pairs, max(recorded_at) AS measured_at
+        FROM newest GROUP BY path ORDER BY path
+        """,
+        *(host, hostname, list(run_ids)),
+    )
+    return {
+        row.pop("path"): ProcessSpread(**row | {"cv": row["cv"] * upper_deviation(row["degrees"])})
+        for row in rows
+    }

@@ -57,11 +57,12 @@ class Timing(Frozen):
     allows for, multiplied by its queue at a set rate; null where the interval comes from several
     processes."""
     process_spread_source: str | None = None
-    """What `process_spread` is known from: a calibration of the host, or a stated default."""
+    """What `process_spread` is known from: a calibration of the host, its history of
+    launches, or a stated default."""
     process_spread_processes: Positive[int] | None = None
-    """Processes of that calibration; null for the default."""
+    """Processes of that calibration or history; null for the default."""
     process_spread_degrees: Positive[float] | None = None
-    """Degrees of freedom of that calibration; null for the default."""
+    """Degrees of freedom of that calibration or history; null for the default."""
     process_spread_queue: Positive[float] | None = None
     """Factor by which its queue multiplied it; null where it did not."""
     steady_time_s: Positive[float] | None = None

@@ -90,23 +90,24 @@ class KernelPeak:
 
     def __init__(self, file: BinaryIO | None) -> None:
         self._file = file
-        self._began_at = self._read()
+        self._began_at = self.highest_bytes()
 
     def begin(self) -> None:
         if self._file is not None and self._file.writable():
             with suppress(OSError):
                 self._file.seek(0)
                 self._file.write(_RESET)
-        self._began_at = self._read()
+        self._began_at = self.highest_bytes()
 
     def risen_bytes(self) -> int | None:
         """The peak, if it rose since `begin`; else None, also without such a file."""
-        peak = self._read()
+        peak = self.highest_bytes()
         if peak is None or self._began_at is None or peak <= self._began_at:
             return None
         return peak
 
-    def _read(self) -> int | None:
+    def highest_bytes(self) -> int | None:
+        """The peak as the kernel tells it; None without such a file."""
         if self._file is None:
             return None
         self._file.seek(0)
@@ -154,12 +155,21 @@ class CgroupReader(MemoryReader):
     (RssFile) are added. A container cannot reset the kernel's peak, which holds cache. So the peak
     is the highest of three numbers that may miss some of it but do not exceed it: the runner's own
     VmHWM; the kernel's peak, if it rose or could be reset, less the most cache seen; and readings.
+    Mapped files that another group was charged for do not count under this one's limit: a number
+    beyond it gives way to the kernel's peak, which holds all that counts there.
     """
 
-    def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
+    def __init__(
+        self,
+        files: CgroupFiles,
+        resident: ResidentReader,
+        peak: KernelPeak,
+        limit_bytes: int | None = None,
+    ) -> None:
         self._files = files
         self._resident = resident
         self._peak = peak
+        self._limit_bytes = limit_bytes
         self._began = self._read()
 
     @property
@@ -167,12 +177,17 @@ class CgroupReader(MemoryReader):
         counted = (
             f"cgroup {self._files.version}, without file cache, with the runner's mapped files"
         )
-        peak = "peak: highest of VmHWM, the kernel's peak if it rose, and samples"
+        peak = "peak: highest of VmHWM, the kernel's peak if it rose, and samples, within its limit"
         return f"{counted}; {peak}; average of samples"
 
     def current_bytes(self) -> int:
         usage, cache, mapped = self._read()
         return usage - cache + mapped
+
+    def counted(self, use_bytes: int) -> int:
+        if self._limit_bytes is None or use_bytes <= self._limit_bytes:
+            return use_bytes
+        return min(self._limit_bytes, self._peak.highest_bytes() or self._limit_bytes)
 
     def begin(self) -> None:
         self._resident.begin()

@@ -6,7 +6,13 @@ from pathlib import Path
 
 from runner.contract.rounds import MemoryUse
 from runner.measure.clock import NANOSECONDS, Clock, Sampler, monotonic
-from runner.measure.memory.cgroup import CGROUP_ROOT, CgroupReader, cgroup_files, open_kernel_peak
+from runner.measure.memory.cgroup import (
+    CGROUP_ROOT,
+    CgroupReader,
+    cgroup_files,
+    memory_limit_bytes,
+    open_kernel_peak,
+)
 from runner.measure.memory.readers import (
     PROC_SELF,
     MemoryReader,
@@ -24,7 +30,8 @@ def memory_meter(
     files = cgroup_files(root) if in_container else None
     if files is None or not isinstance(reader, ResidentReader):
         return MemoryMeter(TreeReader() if of_tree else reader)
-    return MemoryMeter(CgroupReader(files, reader, open_kernel_peak(files.peak)))
+    peak, limit_bytes = open_kernel_peak(files.peak), memory_limit_bytes(root)
+    return MemoryMeter(CgroupReader(files, reader, peak, limit_bytes))
 
 
 class MemoryMeter:
@@ -84,7 +91,11 @@ class MemoryMeter:
     def peak_bytes(self) -> int:
         """The highest use since the last `reset` or `mark`, bytes."""
         self._highest = max(self._highest, self.current_bytes(), self._reader.peak_bytes() or 0)
-        return self._highest
+        return self.counted(self._highest)
+
+    def counted(self, use_bytes: int) -> int:
+        """The part of this use that a memory limit of the job counts."""
+        return self._reader.counted(use_bytes)
 
     def use(self) -> MemoryUse:
         """The memory of the cell since the last `reset`; none where readings lack something."""
@@ -95,7 +106,7 @@ class MemoryMeter:
         return MemoryUse(
             peak_bytes=max(latest, self._before_mark or 0),
             steady_peak_bytes=None if self._before_mark is None else latest,
-            average_bytes=round(sum(self._samples) / count) if count else None,
+            average_bytes=self.counted(round(sum(self._samples) / count)) if count else None,
         )
 
     def _begin_peak(self) -> None:

@@ -34,6 +34,10 @@ class MemoryReader(ABC):
     def current_bytes(self) -> int:
         """The use now."""
 
+    def counted(self, use_bytes: int) -> int:
+        """The part of this use that a memory limit of the job counts: all of it without one."""
+        return use_bytes
+
     def begin(self) -> None:  # noqa: B027 - a reader may keep no peak
         """Begin a new peak."""
 

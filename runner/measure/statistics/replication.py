@@ -65,13 +65,13 @@ _NORMAL = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
 DEFAULT_SPREAD = Spread(
     deviation=0.053,
     quantile=_NORMAL,
-    source="default of our A/A study; `orchestrator doctor --calibrate` measures this host's",
+    source="default of our A/A study; further launches of its cells tell this host's",
 )
 """The deviation of 480 processes of one cell, in two sessions (the study `aa_study`)."""
 
 
 def spread_of(known: ProcessSpread | None) -> Spread:
-    """The spread that a job brings along from a calibration of its host, or the default."""
+    """The spread that a job brings along from its host's calibration or history, or the default."""
     if known is None:
         return DEFAULT_SPREAD
     degrees = known.processes - 1 if known.degrees is None else known.degrees
@@ -79,6 +79,8 @@ def spread_of(known: ProcessSpread | None) -> Spread:
     day = known.measured_at.date()
     basis = f"{known.processes} processes ({degrees:.3g} degrees of freedom)"
     source = f"calibration with {basis}, {day}"
+    if known.pairs is not None:
+        source = f"history of this host, the upper bound by {known.pairs} pairs of {basis}, {day}"
     return Spread(known.cv, quantile, source, known.processes, degrees)
 
 

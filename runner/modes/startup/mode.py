@@ -89,7 +89,11 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         energy=energy,
         cpu_clock=cpu_clock,
         device=device and device.model_copy(update={"clock_hz": None}),  # it idles by now
-        memory=MemoryUse(peak_bytes=peak or None, steady_peak_bytes=None, average_bytes=None),
+        memory=MemoryUse(
+            peak_bytes=instruments.memory.counted(peak) or None,
+            steady_peak_bytes=None,
+            average_bytes=None,
+        ),
         measured_at=measured_at,
         load_average_1m=load,
         columns={

@@ -68,6 +68,16 @@ def test_running_out_says_nothing_about_a_higher_limit(
     assert ran_out(cell(batch_size=2), out, asked) is None
 
 
+@pytest.mark.parametrize(
+    ("limit", "asked", "fits"),
+    [(GB, GB, True), (GB, 2 * GB, True), (2 * GB, GB, False), (None, GB, False)],
+)
+def test_what_ran_under_a_limit_fits_it(limit: int | None, asked: int, fits: bool) -> None:
+    took = [MemoryResult(SMALL, 1.064 * GB, limit_bytes=limit), MemoryResult(SMALL, 1.1 * GB)]
+    for fitting in (SMALL, cell(batch_size=2)):
+        assert (objection_by_memory(fitting, asked, took, None) is None) is fits
+
+
 MEASURED = [MemoryResult(cell(batch_size=8), 1.0 * GB), MemoryResult(cell(batch_size=32), 3.0 * GB)]
 
 

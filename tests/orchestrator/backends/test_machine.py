@@ -1,5 +1,6 @@
 """This machine: the facts that a plan depends on, and the packages that processes need."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from orchestrator.backends import probes
 from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
-from orchestrator.backends.machine import require_stack, this_machine
+from orchestrator.backends.machine import others_load, require_stack, this_machine
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS, ThisHost
 from orchestrator.screen.words.reasons import error_hint, error_text, reason_text
 from runner.backends.onnxruntime.qnn.htp import require_possible
@@ -156,3 +157,22 @@ def test_this_host_answers_every_question() -> None:
     assert host.ask(("no-such-program",)) is None
     assert host.ask(("false",)) is None
     assert host.ask(("echo", "yes")) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("minute", "now", "load"),
+    [
+        (16.0, "15.2 14.0 11.0 13/512 99", 12.0),
+        (2.0, "2.0 1.0 1.0 1/512 99", 0.0),
+        (0.1, "0.1 0.1 0.1 9/512 99", 0.1),
+        (1.5, "1.5 1.0 1.0 9/512 99", 1.5),
+        (3.0, "no kernel of ours", 3.0),
+    ],
+    ids=["busy", "a run that has ended", "idle", "a peak", "not told"],
+)
+def test_others_load_is_what_lasts(
+    minute: float, now: str, load: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (minute, 0.0, 0.0))
+    (tmp_path / "loadavg").write_text(now)
+    assert others_load(tmp_path / "loadavg") == load

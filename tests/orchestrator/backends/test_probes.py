@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import device_lack
 from orchestrator.backends.probes import HTP_NODES, Need
+from orchestrator.screen.words.reasons import reason_text, remedy_text
 from runner.contract.axes import Backend
 from runner.contract.errors import EngineUnavailable
 
@@ -142,3 +145,35 @@ def test_qnn_by_process_needs_one_node_that_this_user_may_use() -> None:
     none = replace(one, forbidden=(plain, secure))
     assert [need.needed for need in needs("qnn", none) if not need.ok] == [True, True]
     assert missing("qnn", none, in_container=True) == []
+
+
+TOOLKIT = {"Runtimes": {"runc": {}, "nvidia": {}}}
+
+
+@pytest.mark.parametrize(
+    ("backend", "host", "in_container", "found"),
+    [
+        ("cuda", MadeUp(), False, "there is no NVIDIA driver; no /dev/nvidia0"),
+        ("cuda", MadeUp(), True, "there is no NVIDIA driver; no /dev/nvidia0"),
+        ("cuda", MadeUp(engine_info={}), True, "there is no NVIDIA driver; no /dev/nvidia0"),
+        ("cuda", replace(GPU, engine_info={}), True, "the engine cannot hand GPUs to containers"),
+        ("cuda", replace(GPU, engine_info=TOOLKIT), True, None),
+        ("cuda", with_torch(GPU, "2.13.0+cpu"), False, None),
+        ("rocm", MadeUp(), False, "there is no /dev/kfd; there is no /dev/dri/renderD*"),
+        ("rocm", replace(AMD, forbidden=(RENDER,)), False, f"this user may not use {RENDER}"),
+        ("rocm", AMD, True, None),
+        ("qnn", MadeUp(), False, None),
+        ("qnn", SNAPDRAGON, True, "there is no /dev/fastrpc-cdsp"),
+        ("openvino", with_torch(MadeUp(), "2.13.0"), False, None),
+        ("cpu", MadeUp(), False, None),
+    ],
+)
+def test_a_device_that_is_not_there_is_known_before_anything_is_built(
+    backend: Backend, host: Any, in_container: bool, found: str | None
+) -> None:
+    lack = device_lack(backend, in_container=in_container, host=host)
+    assert (lack and lack.facts["found"]) == found
+    if lack is not None:
+        assert reason_text(lack) == f"backend {backend} has no device here: {found}"
+        remedy = remedy_text("unavailable", lack) or ""
+        assert remedy.startswith("Make the device reachable (")

@@ -131,6 +131,18 @@ def test_a_runner_over_its_memory_limit_is_killed(scripted: Interpreter, tmp_pat
     assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
 
 
+def test_a_peak_between_two_looks_counts_under_the_limit(
+    scripted: Interpreter, tmp_path: Path
+) -> None:
+    script = """
+        held = bytearray(200 << 20)
+        del held
+        import time; time.sleep(600)
+    """
+    _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=100 * MIB))
+    assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system pins no process")
 @pytest.mark.parametrize("cpus", [1, 1000])
 def test_the_runner_gets_so_many_cores(scripted: Interpreter, tmp_path: Path, cpus: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.estimate import CellForecast, KnownSpeeds
-from orchestrator.planning.plan import Plan, make_plan, mark_done, planned_jobs
+from orchestrator.planning.plan import UNQUOTABLE_LOAD, Plan, make_plan, mark_done, planned_jobs
 from orchestrator.store.query.results import CellSpeed
 from orchestrator.system.selector import Selector
 from runner.contract.cell import Cell
@@ -15,6 +15,7 @@ from runner.contract.errors import NothingToDo, StoreError
 from runner.contract.job import PROFILES
 from runner.contract.models import ModelSpec
 from runner.contract.reasons import reason
+from runner.measure.grade import OTHER_LOAD
 from tests.support.matrices import matrix_of
 from tests.support.words import words_of
 
@@ -239,3 +240,31 @@ def test_a_predictor_that_cannot_be_used_is_a_note() -> None:
     assert {one.estimated_by for one in plan.entries} == {"arithmetic"}
     (note,) = plan.notes
     assert note.startswith("seconds are not predicted: benchmarks.duckdb.predictor: latency.json")
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (0.0, None),
+        (0.4, None),
+        (1.0, "load 1 on 2 cores; expect about 1.5 times"),
+        (16.0, "load 16 on 2 cores; expect about 9 times"),
+    ],
+)
+def test_a_busy_machine_is_said_with_what_it_costs(load: float, words: str | None) -> None:
+    matrix = matrix_of({"model": "gpt2", "backend": ["cpu", "cuda"], "mode": "startup"})
+    alone = make_plan(matrix).entries
+    plan = make_plan(matrix, machine=Machine(load=load, cores=2))
+    notes = [note for note in plan.notes if "busy" in note]
+    assert [note.partition(": ")[2] for note in notes] == (
+        [f"{words} as long as alone, and grade D for what is timed"] if words else []
+    )
+    slowdown = 1 + load / 2
+    (cpu, cuda), (cpu_alone, cuda_alone) = plan.entries, alone
+    assert cpu.launch_s == pytest.approx(slowdown * cpu_alone.launch_s)
+    assert cpu.estimate_s > cpu_alone.estimate_s or load == 0
+    assert cuda.estimate_s == cuda_alone.estimate_s
+
+
+def test_the_load_from_which_on_nothing_is_quoted_is_the_runners() -> None:
+    assert OTHER_LOAD.d == UNQUOTABLE_LOAD

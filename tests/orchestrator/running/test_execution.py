@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from orchestrator.launchers.base import Exit
 from orchestrator.planning.plan import Plan, schedule
-from orchestrator.running.execution import RunExecution
+from orchestrator.running.execution import RunExecution, devices_of, estimates_s
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
@@ -465,7 +465,8 @@ def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
         trial.observer = Patient()
         trial.run(ScriptedLauncher(measures_all))
     (note,) = trial.observer.notes
-    assert note == f"waiting for device fake, held by run other, process {os.getpid()}"
+    holder = f"run other, process {os.getpid()}, which took it a moment ago"
+    assert note == f"waiting for device fake, held by {holder}"
     assert trial.statuses() == ["ok"] * 3
 
 
@@ -558,3 +559,32 @@ def test_verifying_passes_only_what_is_right_on_the_claimed_device(
     cell = fake_cell() if is_fake else fake_cell(backend="cpu", runtime="torch")
     trial = Trial(tmp_path, a_plan([cell]), purpose)
     assert trial.run(ScriptedLauncher(answering(columns))).exit_code == exit_code
+
+
+def test_a_run_occupies_no_device_of_cells_that_it_skips(tmp_path: Path) -> None:
+    cells = [fake_cell(), fake_cell(backend="cuda", runtime="torch")]
+    plan = a_plan(cells)
+    ran, absent = plan.entries
+    absent = replace(absent, decision="skip", status="unavailable")
+    trial = Trial(tmp_path, plan.model_copy(update={"entries": (ran, absent)}), "time")
+    assert devices_of(trial.folder) == {"fake"}
+
+
+def test_who_waits_for_a_run_learns_how_long_it_takes(trial: Trial, tmp_path: Path) -> None:
+    entries = tuple(replace(entry, launch_s=20.0) for entry in trial.folder.run.plan.entries)
+    plan = trial.folder.run.plan.model_copy(update={"entries": entries})
+    trial.folder.run = trial.folder.run.model_copy(update={"plan": plan})
+    assert sum(estimates_s(trial.folder, trial.folder.cells).values()) == pytest.approx(23.0)
+    heard: list[str] = []
+
+    def refuse(device: str, holder: str) -> None:
+        heard.append(holder)
+        raise RuntimeError(device)
+
+    def looks(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        with pytest.raises(RuntimeError), hold_devices(frozenset({"fake"}), "another", refuse):
+            pass
+        return measures_all(job, out, lines)
+
+    trial.run(ScriptedLauncher(looks))
+    assert heard[0].startswith(f"run {trial.folder.run.run_id} (about 23s in all), process ")

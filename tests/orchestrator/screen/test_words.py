@@ -339,7 +339,7 @@ def test_a_doubt_about_a_value_beyond_its_limit_shows_that_too() -> None:
         ("unverified", Reason("not_verified"), "Measure it without `--no-verify`."),
         (
             "unavailable",
-            Reason("device_absent", {"backend": "rocm", "lacks": "there is no /dev/dri/renderD*"}),
+            Reason("other_system", {"backend": "mps", "systems": "macOS", "here": "Linux"}),
             "Measure on a machine that has it, then bring the results here: `orchestrator merge"
             " RESULTS`.",
         ),

@@ -3,11 +3,14 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from orchestrator.system import locks
 from orchestrator.system.locks import FOLDER_VARIABLE, hold_devices
 from runner.contract.errors import StoreError
 from tests.conftest import ROOT
@@ -89,11 +92,34 @@ def test_the_second_process_waits_and_says_for_whom(start: Start) -> None:
     first = start("cpu", "run one")
     assert line(first) == "held"
     second = start("cpu", "run two")
-    assert line(second) == f"waiting for cpu of run one, process {first.pid}"
+    assert (
+        line(second)
+        == f"waiting for cpu of run one, process {first.pid}, which took it a moment ago"
+    )
     assert second.poll() is None
     assert release(first) == 0
     assert line(second) == "held"
     assert release(second) == 0
+
+
+def test_who_waits_hears_again_for_how_long_it_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_PATIENCE_S", 0.001)
+    heard: list[str] = []
+    with ExitStack() as other:
+        other.enter_context(hold_devices(frozenset({"cpu"}), "run one", print, tmp_path))
+
+        def waiting(device: str, holder: str) -> None:
+            heard.append(holder)
+            os.utime(tmp_path / "cpu.holder", (time.time() - 600 * len(heard),) * 2)
+            if len(heard) == 3:
+                other.close()
+
+        with hold_devices(frozenset({"cpu"}), "run two", waiting, tmp_path):
+            pass
+    ages = [holder.rpartition("took it ")[2] for holder in heard]
+    assert ages == ["a moment ago", "10 minutes ago", "20 minutes ago"]
 
 
 def test_the_lock_of_a_killed_process_is_free(start: Start, tmp_path: Path) -> None:
@@ -111,7 +137,10 @@ def test_the_lock_of_a_killed_process_is_free(start: Start, tmp_path: Path) -> N
 def test_devices_are_taken_in_alphabetical_order(start: Start, tmp_path: Path) -> None:
     with hold_devices(frozenset({"b"}), "the test", lambda *_: None, tmp_path):
         process = start("c,a,b", "one")
-        assert line(process) == f"waiting for b of the test, process {os.getpid()}"
+        assert (
+            line(process)
+            == f"waiting for b of the test, process {os.getpid()}, which took it a moment ago"
+        )
         assert not is_free(tmp_path, "a")
         assert is_free(tmp_path, "c")
     assert line(process) == "held"

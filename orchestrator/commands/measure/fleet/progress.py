@@ -95,7 +95,7 @@ class LiveFleetObserver(LiveObserver):
         self._draw_run()
 
     def _draw_run(self) -> None:
-        self._progress.update(self._run, now=self._forecast.time_left)
+        self._progress.update(self._run, now=self._forecast)
 
 
 class NamingObserver(PassingObserver):

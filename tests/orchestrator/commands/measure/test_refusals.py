@@ -1,10 +1,18 @@
 """What is refused before anything is measured, made or removed; with a stack, see `tests/e2e`."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestrator.backends.probes import ThisHost
+from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.system.locks import FOLDER_VARIABLE
+from runner.contract.errors import Unavailable
 from tests.support.command_line import complains, files
+from tests.support.words import raises_words
 from tests.support.workplace import Workplace
 
 
@@ -55,6 +63,35 @@ def test_what_cannot_be_verified_is_refused_before_anything_is_made(
     before = files(place.folder)
     complains(place.do("verify", "--launcher", "process", *options), code, words)
     assert files(place.folder) == before
+
+
+@pytest.mark.parametrize("backend", ["cuda", "rocm"])
+def test_a_device_that_is_not_there_is_said_before_anything_is_held_or_built(
+    place: Workplace, backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ThisHost, "nodes", lambda host, pattern: [])
+    monkeypatch.setattr(ThisHost, "ask", lambda host, command: None)
+    locks = tmp_path / "locks"
+    place.environment[FOLDER_VARIABLE] = str(locks)
+    asked = ("bench", "--model", "bert-tiny", "--backend", backend, "--launcher", "process")
+    before = files(place.folder)
+    words = f"backend {backend} has no device here: there is no "
+    complains(place.do(*asked), 3, words, "hint: Make the device reachable (")
+    assert files(place.folder) == before
+    assert not locks.exists()
+    planned = json.loads(place.do(*asked, "--dry-run", "--json").stdout)["cells"]
+    assert [(cell["decision"], cell["status"]) for cell in planned] == [("skip", "unavailable")]
+
+
+def test_a_launcher_refuses_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed run, a replay and a host of a fleet ask no plan."""
+    monkeypatch.setattr(ThisHost, "nodes", lambda host, pattern: [])
+    monkeypatch.setattr(ThisHost, "ask", lambda host, command: None)
+    monkeypatch.setattr(ThisHost, "engine", lambda host: {})
+    no_images: Any = None  # none is asked for
+    for launcher in (ProcessLauncher(), DockerLauncher(no_images, no_images, host="test")):
+        with raises_words(Unavailable, match="backend rocm has no device here"):
+            launcher.prepare("rocm")
 
 
 def test_a_matrix_that_executes_no_graph_has_nothing_to_prepare(place: Workplace) -> None:

@@ -15,6 +15,8 @@ from orchestrator.commands.program.progress import (
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
+from orchestrator.system.text import parse_duration
+from runner.contract.job import Job
 from runner.contract.reasons import reason
 from runner.contract.record.record import Record
 from runner.contract.record.verdict import Status
@@ -96,6 +98,52 @@ def test_the_forecast_learns_from_the_pace(
     assert cells.time_left == left
 
 
+def seconds_left(cells: Forecast) -> float:
+    duration = re.fullmatch(r"about (\S+) left", cells.time_left)
+    assert duration, cells.time_left
+    return parse_duration(duration[1])
+
+
+def test_the_time_left_passes_until_a_cell_takes_long(stopwatch: Stopwatch) -> None:
+    """`about 9s left` cannot stand for eight minutes."""
+    cells = forecast(stopwatch, 30, 30, 60)
+    cells.begin()
+    left = []
+    for moment in (10, 20, 30, 300, 600):
+        stopwatch.now = 1000.0 + moment
+        left.append(seconds_left(cells))
+    assert left[:3] == [110, 100, 90]
+    assert left[3] > 400
+    assert left[4] > 1.9 * left[3]
+    cells.end(CELLS[0])
+    assert seconds_left(cells) > 900, "the next cells are slow too"
+
+
+def of_rounds(rounds: int, most: int, number: int) -> Job:
+    measure = JOB.measure.model_copy(update={"rounds": rounds, "max_rounds": most})
+    return JOB.model_copy(update={"measure": measure, "round": number})
+
+
+@pytest.mark.parametrize(
+    ("rounds", "most", "number", "left"),
+    [(3, 3, 1, 20), (3, 12, 3, 10), (3, 12, 5, 30), (3, 12, 11, 10), (10, 28, 10, 3)],
+    ids=["to come", "one more", "as many again", "the last", "of many"],
+)
+def test_rounds_beyond_the_fewest_are_expected(
+    rounds: int, most: int, number: int, left: float
+) -> None:
+    cells = Forecast({CELLS[0].id: 30.0})
+    cells.visit(CELLS[0], of_rounds(rounds, most, number))
+    assert seconds_left(cells) == left
+
+
+def test_more_pairs_than_planned_take_longer() -> None:
+    cells = Forecast({CELLS[0].id: 100.0})
+    for rounds, number, left in ((10, 9, 10), (28, 10, 180)):
+        cells.visit(CELLS[0], of_rounds(rounds, 28, number))
+        assert seconds_left(cells) == left
+
+
 def test_the_forecast_counts_each_cell_it_knows_once(stopwatch: Stopwatch) -> None:
     cells = forecast(stopwatch, 1, 1, 1)
     cells.end(fake_cell(64))
@@ -152,6 +200,17 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
     assert re.search(r"0/3 b2-s8\S* steady", shown)
     assert "1/3 median 500 ms" in shown
     assert "1/3 about 30s left" in shown
+
+
+def test_live_progress_learns_between_events(stopwatch: Stopwatch) -> None:
+    with live(stopwatch) as (observer, text):
+        observer.job_started(JOB)
+        stopwatch.now += 5
+        observer._progress.refresh()
+        assert "0/3 about 35s left" in text.getvalue()
+        stopwatch.now += 600
+        observer._progress.refresh()
+    assert "0/3 about 16m" in text.getvalue()
 
 
 STEP = "building cpu: step 3/18, pip install --no-cache-dir …, 12s"

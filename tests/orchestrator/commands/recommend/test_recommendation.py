@@ -162,6 +162,14 @@ def test_all_that_fits_is_ranked_by_the_objective(database: Path) -> None:
     )
 
 
+def test_what_ran_under_a_limit_fits_it_whatever_its_peak(tmp_path: Path) -> None:
+    record = a_record(memory_peak_bytes=2_100_000_000, grade="A", job=LIMITED)
+    database = write_records(tmp_path, [record])
+    assert names(only(asked(database, memory_bytes=2_000_000_000))) == [record.cell_id]
+    short = reasons(only(asked(database, memory_bytes=1_900_000_000)))[record.cell_id]
+    assert short == "does_not_fit: took 2.1 GB, 11 % over 1.9 GB"
+
+
 def test_costs_need_a_price_for_the_device(database: Path, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("currency: EUR\nhardware: {example cpu: {per_hour: 0.36}}\n")

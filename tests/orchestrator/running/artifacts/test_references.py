@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from orchestrator.launchers.base import Exit
-from orchestrator.running.artifacts.cache import versions_of
+from orchestrator.running.artifacts.cache import preparation_limits, versions_of
 from orchestrator.running.artifacts.references import References
 from orchestrator.running.execute_job import LaunchContext
 from orchestrator.screen.words.reasons import reason_text
@@ -42,7 +42,13 @@ WELL = Exit(0, out_of_memory=False, log="")
 class Trial:
     """A run with cells of the cpu backend, and the references beside it."""
 
-    def __init__(self, results: Path, purpose: Purpose = "measure", **limits: float) -> None:
+    def __init__(
+        self,
+        results: Path,
+        purpose: Purpose = "measure",
+        machine_bytes: int | None = None,
+        **limits: float,
+    ) -> None:
         cells = [cpu_cell(1), cpu_cell(8)]
         plan = a_plan(cells, limits=Limits.model_validate(limits))
         name = f"run-{len(list(results.glob('run-*')))}"
@@ -51,7 +57,7 @@ class Trial:
         self.observer = KeptObserver()
         self.refusal: BenchError | None = None
         context = LaunchContext(self.launcher, self.folder, self.observer)
-        self.references = References(context, self)
+        self.references = References(context, self, machine_bytes)
 
     @property
     def job(self) -> Job:
@@ -202,7 +208,7 @@ def test_what_keeps_it_from_being_computed_is_told_once_and_left_for_the_runner(
 
 
 def test_one_that_cannot_fit_is_not_tried(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, memory_bytes=50_000_000)
+    trial = Trial(tmp_path, machine_bytes=50_000_000)
     trial.ensure()
     assert trial.launcher.computed == []
     reason = "predicted: in fp32 on the CPU it needs at least 0.1 GB of memory, and 0.05 GB may"
@@ -211,6 +217,27 @@ def test_one_that_cannot_fit_is_not_tried(tmp_path: Path) -> None:
     assert note.startswith(
         f"no reference of scripted (forward), so its outputs are not verified: {reason}"
     )
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"memory_bytes": 50_000_000}, (None, 1800.0)),
+        ({"memory_bytes": 1 << 60}, (1 << 60, 1800.0)),
+        ({"cell_timeout_s": 5, "output_bytes": 9, "cpus": 1}, (None, 1800.0)),
+        ({"cell_timeout_s": 7200}, (None, 7200.0)),
+    ],
+    ids=["less memory", "more memory", "less of all", "more time"],
+)
+def test_limits_of_what_is_measured_do_not_hold_for_it(
+    limits: dict[str, float], expected: tuple[int | None, float], tmp_path: Path
+) -> None:
+    trial = Trial(tmp_path, **limits)
+    trial.ensure()
+    (job,) = trial.launcher.computed
+    assert (job.limits.memory_bytes, job.limits.cell_timeout_s) == expected
+    assert (job.limits.output_bytes, job.limits.cpus) == (None, None)
+    assert preparation_limits(trial.job) == job.limits
 
 
 def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:

@@ -83,12 +83,9 @@ def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
 def test_history_is_the_median_speed_of_this_hosts_successes(
     store: Store, results: Path, save: Save
 ) -> None:
+    loaded = {"import_time_s": 0.25, "load_time_s": 0.25, "noise_other_load": 0.5}
     for number, seconds in enumerate((1.0, 2.0, 30.0)):
-        save(
-            a_record(
-                run_id=str(number), import_time_s=0.25, load_time_s=0.25, steady_time_s=seconds
-            )
-        )
+        save(a_record(run_id=str(number), steady_time_s=seconds, **loaded))
     save(
         a_record(run_id="away", cpu_model="Other CPU", steady_time_s=1000.0),
         a_failure("timeout", "hung", run_id="hung", steady_time_s=1000.0),
@@ -96,7 +93,8 @@ def test_history_is_the_median_speed_of_this_hosts_successes(
         a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
     )
     store.merge([results], words=record_words)
-    speed = CellSpeed(iteration_s=2.0 / a_record().iterations, load_s=0.5)
+    # Others took half of the time.
+    speed = CellSpeed(iteration_s=0.5 * 2.0 / a_record().iterations, load_s=0.5)
     assert store.history(EXAMPLE_HOST) == {CELL: speed}
     assert store.history("another machine") == {}
 

@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.images.image import Image
 from runner.measure.memory.cgroup import CgroupReader, KernelPeak, cgroup_files, open_kernel_peak
+from runner.measure.memory.meter import MemoryMeter
 from runner.measure.memory.readers import ResidentReader
 from tests.support.memory_readers import MIB, write_group_v1, write_group_v2, write_process
 
@@ -51,14 +52,14 @@ for name, action in {
 class Group:
     """A reader over files that a test rewrites; sizes in MiB."""
 
-    def __init__(self, folder: Path, *, resettable: bool = False) -> None:
+    def __init__(self, folder: Path, *, resettable: bool = False, limit: int | None = None) -> None:
         self._folder = folder
         self.set()
         files = cgroup_files(folder / "cgroup")
         assert files is not None
         peak = files.peak.open("r+b" if resettable else "rb", buffering=0)
         resident = ResidentReader(folder / "proc")
-        self.reader = CgroupReader(files, resident, KernelPeak(peak))
+        self.reader = CgroupReader(files, resident, KernelPeak(peak), limit and limit * MIB)
 
     def set(self, *, usage: int = 500, peak: int = 900, file: int = 300, own: int = 100) -> None:
         """The use now and the kernel's peak, both with cache, and the runner's own peak."""
@@ -100,6 +101,27 @@ def test_the_peak_is_this_cells(
     group.reader.begin()
     group.set(**changes)
     assert group.reader.peak_bytes() == peak * MIB
+
+
+@pytest.mark.parametrize(
+    ("limit", "peak", "own", "expected"),
+    [
+        (None, 900, 1064, 1064),
+        (1000, 990, 1064, 990),
+        (1000, 1000, 1064, 1000),
+        (1100, 900, 1064, 1064),
+    ],
+    ids=["no limit", "charged less", "charged the limit", "within the limit"],
+)
+def test_no_peak_is_above_the_limit_that_it_ran_under(
+    tmp_path: Path, limit: int | None, peak: int, own: int, expected: int
+) -> None:
+    group = Group(tmp_path, limit=limit)
+    meter = MemoryMeter(group.reader)
+    group.set(peak=peak, own=own)
+    meter.mark()
+    use = meter.use()
+    assert (use.peak_bytes, use.steady_peak_bytes) == (expected * MIB, expected * MIB)
 
 
 @pytest.fixture(scope="module")
