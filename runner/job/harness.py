@@ -30,6 +30,7 @@ from runner.contract.rounds import (
     read_rounds,
     save_round,
 )
+from runner.correctness.named_precision import judge_products, with_reason
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
@@ -210,7 +211,9 @@ class Harness:
             **self._loader.peaks,
         }
         proved = {"proof": proof, "evidence": evidence, **observed}
-        return {**proved, **columns, **self._verify(session, cell, columns)}
+        contradiction = judge_products(cell, session)
+        verified = with_reason(self._verify(session, cell, columns), contradiction)
+        return {**proved, **columns, **verified}
 
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
