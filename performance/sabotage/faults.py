@@ -9,38 +9,9 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from performance.sabotage.attention import (
-    Fault,
-    Model,
-    attended,
-    changed_cache,
-    changed_heads,
-    forgotten_token,
-    frozen_cache,
-    half_of_heads,
-    hooked,
-    later_tokens_seen,
-    no_heads,
-    one_head_less,
-    padding_seen,
-    scaled_scores,
-    swapped_cache,
-    swapped_heads,
-)
-from performance.sabotage.layers import (
-    convolutions,
-    hooked_outputs,
-    in_training,
-    last_layer,
-    moved_positions,
-    moved_windows,
-    skipped,
-    swapped_layers,
-    tiled_heads,
-    unlikely_tokens,
-    untied_head,
-    without_residual,
-)
+from performance.sabotage import attention, layers, parts
+from performance.sabotage.attention import Fault, Model, hooked
+from performance.sabotage.layers import hooked_outputs, last_layer
 from performance.sabotage.parts import (
     Inapplicable,
     activations,
@@ -48,7 +19,6 @@ from performance.sabotage.parts import (
     feed_forward,
     frequencies,
     half_bits,
-    layers,
     norms,
     patch_embeddings,
     position_tables,
@@ -216,7 +186,7 @@ def _forgotten(model: Model) -> AbstractContextManager[None]:
     """Of an encoder with a decoder the prompt is a single token."""
     if model.config.is_encoder_decoder:
         raise Inapplicable
-    return changed_cache(forgotten_token)(model)
+    return attention.changed_cache(attention.forgotten_token)(model)
 
 
 def _modules(model: Model) -> list[Any]:
@@ -243,32 +213,34 @@ def _matrices(part: Any) -> list[Any]:
 
 
 _FAULTS: Mapping[str, Fault] = {
-    "attention zero in all layers": changed_heads(no_heads),
-    "attention zero in the first layer": changed_heads(no_heads, slice(1)),
-    "attention zero in the last layer": changed_heads(no_heads, slice(-1, None)),
-    "cross-attention zero": changed_heads(no_heads, kind="cross"),
-    "half of the heads zero": changed_heads(half_of_heads),
-    "one head zero": changed_heads(one_head_less, slice(1)),
-    "key and value heads swapped": swapped_heads,
-    "scores not scaled": scaled_scores(lambda size: size**0.5),
-    "scores too large by the root of 2": scaled_scores(lambda _: 2**0.5),
-    "shared heads repeated in the wrong order": tiled_heads,
-    "causal mask dropped": attended(later_tokens_seen),
-    "padding mask dropped": padding_seen(_MASKS),
-    "last layer skipped": hooked_outputs(last_layer, skipped),
-    "residual of the last layer lost": hooked_outputs(last_layer, without_residual),
-    "last two layers swapped": swapped_layers,
+    "attention zero in all layers": attention.changed_heads(attention.no_heads),
+    "attention zero in the first layer": attention.changed_heads(attention.no_heads, slice(1)),
+    "attention zero in the last layer": attention.changed_heads(
+        attention.no_heads, slice(-1, None)
+    ),
+    "cross-attention zero": attention.changed_heads(attention.no_heads, kind="cross"),
+    "half of the heads zero": attention.changed_heads(attention.half_of_heads),
+    "one head zero": attention.changed_heads(attention.one_head_less, slice(1)),
+    "key and value heads swapped": attention.swapped_heads,
+    "scores not scaled": attention.scaled_scores(lambda size: size**0.5),
+    "scores too large by the root of 2": attention.scaled_scores(lambda _: 2**0.5),
+    "shared heads repeated in the wrong order": layers.tiled_heads,
+    "causal mask dropped": attention.attended(attention.later_tokens_seen),
+    "padding mask dropped": attention.padding_seen(_MASKS),
+    "last layer skipped": hooked_outputs(last_layer, layers.skipped),
+    "residual of the last layer lost": hooked_outputs(last_layer, layers.without_residual),
+    "last two layers swapped": layers.swapped_layers,
     "feed-forward of the first layer zero": hooked_outputs(partial(feed_forward, place=0), _zeros),
     "feed-forward of the last layer zero": hooked_outputs(partial(feed_forward, place=-1), _zeros),
-    "dropout left on": in_training(torch.nn.Dropout),
-    "batch norms by the batch": in_training(torch.nn.modules.batchnorm._BatchNorm),
+    "dropout left on": layers.in_training(torch.nn.Dropout),
+    "batch norms by the batch": layers.in_training(torch.nn.modules.batchnorm._BatchNorm),
     "activation swapped": hooked_outputs(activations, _other_activation),
     "samples swapped": _outputs(lambda value: value.roll(1, 0)),
     "first sample for all": _outputs(lambda value: value[:1].expand_as(value).contiguous()),
     "outputs 2 % too large": _outputs(lambda value: value * 1.02),
     "patches moved by one": hooked_outputs(patch_embeddings, _moved_patches),
-    "positions of the last layer moved": hooked_outputs(last_layer, moved_positions),
-    "windows moved by one": hooked_outputs(convolutions, moved_windows),
+    "positions of the last layer moved": hooked_outputs(last_layer, layers.moved_positions),
+    "windows moved by one": hooked_outputs(layers.convolutions, layers.moved_windows),
     "rotary positions lost": hooked_outputs(rotary_embeddings, _without_rotation),
     "rotary base wrong": _edited(frequencies, lambda own: own**_OTHER_BASE),
     "epsilon of the norms 1": _epsilons(1.0),
@@ -281,13 +253,13 @@ _FAULTS: Mapping[str, Fault] = {
 }
 _IN_WEIGHTS: Mapping[str, Fault] = {
     "biases of all linear layers lost": _edited(biases, torch.zeros_like),
-    "head untied from the embedding": untied_head,
+    "head untied from the embedding": layers.untied_head,
 }
 _IN_STEPS: Mapping[str, Fault] = {
-    "cache not updated": changed_cache(frozen_cache),
-    "cache of the other sample": changed_cache(swapped_cache),
+    "cache not updated": attention.changed_cache(attention.frozen_cache),
+    "cache of the other sample": attention.changed_cache(attention.swapped_cache),
     "cache without the last token": _forgotten,
-    "second likeliest tokens chosen": unlikely_tokens,
+    "second likeliest tokens chosen": layers.unlikely_tokens,
     "decode steps a position later": _later_steps,
     "logits of the step before": _late_logits,
 }
@@ -303,7 +275,9 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     fewer, to_int8 = half_bits(precision), partial(to_integers, largest=127)
     rounded = {
         "weights at half the bits": _edited(_matrices, fewer),
-        "one layer's weights at half the bits": _edited(lambda m: _matrices(layers(m)[-1]), fewer),
+        "one layer's weights at half the bits": _edited(
+            lambda m: _matrices(parts.layers(m)[-1]), fewer
+        ),
     }
     if precision in {"bf16", "fp16"}:
         rounded["weights at 8 bits"] = _edited(_matrices, to_int8)

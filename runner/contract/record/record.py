@@ -18,7 +18,7 @@ Row = dict[str, Any]  # one record by the names of its columns
 Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 7  # raised with every change of the columns; a merge refuses records of another
+SCHEMA_VERSION = 8  # raised with every change of the columns; a merge refuses records of another
 
 
 class Record(
