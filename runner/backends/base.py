@@ -161,8 +161,8 @@ class ShowsProducts(Protocol):
 
     @property
     def products(self) -> Mapping[str, int] | None:
-        """Matrix products and convolutions of the query proven last, by the type of their narrower
-        operand, `fp32` to `int8`; None if none could be seen.
+        """Matrix products and convolutions by the type of their narrower operand, as last proven;
+        None if none could be seen.
         """
 
 

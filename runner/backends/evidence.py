@@ -155,10 +155,10 @@ def number_type(name: str) -> str:
     return _NUMBER_TYPES.get(name.removeprefix("torch."), name)
 
 
-def narrowest(types: Iterable[str]) -> str | None:
-    """The type of which a product is said to be, by those of its operands; None without any."""
-    numbers = (name for name in types if name in _BITS or not name.startswith(_NO_NUMBERS))
-    return min(numbers, key=lambda name: _BITS.get(name, 0), default=None)
+def narrowest(names: Iterable[str]) -> list[str]:
+    """The type of a product by its operands', as runtimes call them; none if they have none."""
+    types = sorted(map(number_type, names), key=lambda name: _BITS.get(name, 0))
+    return [name for name in types if name in _BITS or not name.startswith(_NO_NUMBERS)][:1]
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:

@@ -67,7 +67,6 @@ HONEST: Mapping[Precision, Difference] = {
 differ most: text models of 22 to 28 layers are among them."""
 
 _AS_TORCH = Difference(1.0, 1.0, 1.0, 1.0)
-_FAR = Difference(MARGIN, MARGIN, MARGIN, MARGIN)
 _ON_PROCESSORS = ("cpu", "openvino")
 ELSEWHERE = "elsewhere"  # arithmetic as torch's, of a device on which nobody measured it
 HTP = "HTP"  # the arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others
@@ -105,25 +104,18 @@ def method_of(cell: Cell, observed: Columns) -> str | None:
 
 
 def tolerance_of(
-    precision: Precision,
-    honest: Difference | None = None,
-    method: str | None = None,
-    *,
-    is_own: bool = True,
+    precision: Precision, honest: Difference | None = None, method: str | None = None
 ) -> Difference:
-    """The differences that one output is allowed; `method` is the name of the arithmetic, and
-    `is_own` is False if the honest ones are of other models.
-    """
+    """The differences that one output is allowed; `method` is the name of the arithmetic."""
     own = HONEST[precision] if honest is None else honest
-    is_close = is_own and honest is not None and method is None
-    margins = CLOSE.get(precision, _FAR) if is_close else _FAR
-    ratios = method_ratios(precision, method)
-    kinds = zip(FLOORS[precision], own, margins, ratios, strict=True)
+    is_close = honest is not None and method is None and precision in CLOSE
+    margins = CLOSE[precision] if is_close else Difference(*[MARGIN] * len(own))
+    coarser = (
+        MEASURED_MARGIN * one if one > 1 else 0.0 for one in method_ratios(precision, method)
+    )
+    kinds = zip(FLOORS[precision], own, margins, coarser, strict=True)
     allowed = Difference(
-        *(
-            max(floor, value * (max(margin, MEASURED_MARGIN * ratio) if ratio > 1 else margin))
-            for floor, value, margin, ratio in kinds
-        )
+        *(max(floor, value * max(margin, more)) for floor, value, margin, more in kinds)
     )
     return allowed._replace(relative=min(allowed.relative, MOST))
 
@@ -164,13 +156,11 @@ def allowed_differences(
     method: str | None = None,
 ) -> dict[str, Difference]:
     """The tolerance of each output; further arguments as of `compare_outputs`."""
-    is_own = bool(honest)
     if not honest:
-        worst = HONEST[precision]
+        worst, method = HONEST[precision], method or (ELSEWHERE if precision in CLOSE else None)
         honest = with_few({output_name(name): worst for name in outputs}, worst, outputs)
     return {
-        name: tolerance_of(precision, honest.get(output_name(name)), method, is_own=is_own)
-        for name in outputs
+        name: tolerance_of(precision, honest.get(output_name(name)), method) for name in outputs
     }
 
 

@@ -77,9 +77,8 @@ class Sums(NamedTuple):
 
     @property
     def shared(self) -> float:
-        """Norm of the differences that a factor and an offset explain, by that of the reference.
-
-        The least-squares fit of the differences by the reference and a constant.
+        """Norm of a least-squares fit of the differences by the reference and a constant, by that of
+        the reference.
         """
         offset, spread = self.excess**2, self.theirs - self.reference**2 / max(1, self.values)
         slope = self.products - self.theirs - self.reference * self.excess / max(1, self.values)

@@ -13,7 +13,7 @@ from runner.backends.base import FloatArray, Session, ShowsProducts, ShowsWeight
 from runner.backends.evidence import format_counts
 from runner.contract.axes import Precision
 from runner.contract.cell import Cell
-from runner.contract.reasons import Reason, reason
+from runner.contract.reasons import Reason, reason, reason_columns
 from runner.contract.record.record import Columns
 from runner.correctness.differences import AnyArray
 
@@ -26,8 +26,7 @@ _WIDER: Mapping[Precision, frozenset[str]] = {
 }
 """Types in which some products of a precision may be computed: rotary positions often are in fp32,
 and of int8 whatever is not quantised."""
-_LEAST_SHARE = 0.5
-"""The share of products, of those in floating point, that must have the named type."""
+_LEAST_SHARE = 0.5  # of products, that must have the named type
 
 
 def weight_arrays(session: Session) -> dict[str, AnyArray]:
@@ -36,7 +35,7 @@ def weight_arrays(session: Session) -> dict[str, AnyArray]:
 
 
 def take_weights(reference: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """Remove the weights from a reference; they are returned by parameter."""
+    """Remove the weights from a reference, by parameter."""
     names = [name for name in reference if name.startswith(_WEIGHT)]
     return {name.removeprefix(_WEIGHT): reference.pop(name) for name in names}
 
@@ -74,13 +73,7 @@ def with_reason(columns: Columns, contradiction: Reason | None) -> Columns:
     """The columns; wrong for this reason, if there is one and they are not wrong already."""
     if contradiction is None or columns.get("correct") is False:
         return columns
-    facts = contradiction.facts
-    return {
-        **columns,
-        "correct": False,
-        "correct_code": contradiction.code,
-        "correct_facts": dict(facts),
-    }
+    return {**columns, "correct": False, **reason_columns("correct", contradiction)}
 
 
 def _weights_of(session: Session) -> Mapping[str, FloatArray]:
@@ -88,7 +81,6 @@ def _weights_of(session: Session) -> Mapping[str, FloatArray]:
 
 
 def _is_same(precision: Precision, ours: AnyArray, theirs: AnyArray) -> bool:
-    """True if the values are the reference's, or the reference's in that precision."""
     return np.array_equal(ours, theirs) or np.array_equal(ours, rounded(precision, theirs))
 
 

@@ -126,7 +126,6 @@ class OnnxSession(GraphSession):
         self.region: Region = copies if self._device.memory == "cpu" else "device"
         self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
-        self._products_by_shape: dict[str, Mapping[str, int]] = {}
         self.products: Mapping[str, int] | None = None
         instantiated = monotonic()
         self._graphs = OnnxGraphs(job, self._device, threads, graphs)
@@ -187,20 +186,12 @@ class OnnxSession(GraphSession):
 
         again = partial(look_again, self._job, weights_bytes, look)
         proof, evidence = prove(query, self._device, again)
-        self.products = self._products(opened, query, weights_bytes)
-        seen = {} if self.products is None else {"products": format_counts(self.products)}
-        return proof, {**evidence, **seen}
-
-    def _products(
-        self, opened: OnnxGraph, query: Query, weights_bytes: int
-    ) -> Mapping[str, int] | None:
-        """The types of products, seen once a graph, as other sizes change none of them."""
-        known, shape = self._products_by_shape, opened.graph.shape
-        if shape not in known and isinstance(query, OnnxQuery) and not self._device.compiles:
-            with suppress(Exception):  # a profile costs no measurement, whatever ends it
+        # Once a session, as other sizes change no types; a compiled graph is one node.
+        if self.products is None and not self._device.compiles:
+            with suppress(Exception):  # whatever ends a profile, it costs no measurement
                 if has_room_again(self._job, weights_bytes):
-                    known[shape] = product_types(opened, query)
-        return known.get(shape)
+                    self.products = product_types(opened, query)
+        return proof, {**evidence, "products": format_counts(self.products or {})}
 
     def trace(self, action: Query, stem: Path) -> None:
         trace(action, self._graphs.latest, stem)

@@ -20,7 +20,6 @@ from runner.backends.evidence import (
     format_counts,
     join_distinct,
     narrowest,
-    number_type,
     observe,
     save_trace,
 )
@@ -140,8 +139,7 @@ def product_types(opened: OnnxGraph, query: Query) -> Counter[str]:
     for event in _second_call(opened, query)[1]:
         about = event.get("args", {})
         if event["cat"] == OPERATOR_CATEGORY and about.get("op_name") in PRODUCTS:
-            operands = [name for operand in about.get("input_type_shape", ()) for name in operand]
-            counts.update(filter(None, [narrowest(map(number_type, operands))]))
+            counts.update(narrowest(name for one in about["input_type_shape"] for name in one))
     return counts
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from runner.backends.base import FloatArray, Generated, Stage
-from runner.backends.evidence import narrowest, number_type
+from runner.backends.evidence import narrowest
 from runner.backends.graphs.feeds import (
     POSITIONS,
     Feeds,
@@ -157,21 +157,15 @@ def external_files(model: onnx.ModelProto) -> list[str]:
 
 
 def graph_products(graph: Graph, folder: Path) -> Counter[str]:
-    """Matrix products and convolutions of a graph by the type of their narrowest known operand.
-
-    They are those of the file: a page tells nothing of the types that it executes.
-    """
+    """Products with weights in the graph's files, by their type: a page tells of no others."""
     counts: Counter[str] = Counter()
     for part in graph.parts.values():
         content = onnx.load(folder / part.file, load_external_data=False).graph
-        values = [*content.input, *content.value_info, *content.output]
-        types = {value.name: value.type.tensor_type.elem_type for value in values}
-        types |= {weights.name: weights.data_type for weights in content.initializer}
+        type_name = onnx.TensorProto.DataType.Name
+        types = {one.name: type_name(one.data_type).lower() for one in content.initializer}
         for node in content.node:
-            operands = [types[name] for name in node.input if types.get(name)]
-            names = (onnx.TensorProto.DataType.Name(type_).lower() for type_ in operands)
             if node.op_type in PRODUCTS:
-                counts.update(filter(None, [narrowest(map(number_type, names))]))
+                counts.update(narrowest(types[name] for name in node.input if name in types))
     return counts
 
 

@@ -20,7 +20,6 @@ from runner.backends.evidence import (
     format_counts,
     join_distinct,
     narrowest,
-    number_type,
     observe,
 )
 from runner.backends.torch.device import activities
@@ -54,9 +53,9 @@ class ProductTypes(TorchDispatchMode):
         del types
         name = getattr(func, "overloadpacket", func).__name__
         if name in _PRODUCTS or _ATTENTION in name:
-            operands = {number_type(str(tensor.dtype)) for tensor in all_tensors(args)[:2]}
-            packed = {"int8"} if func.namespace == _PACKED else set()
-            self.counts.update(filter(None, [narrowest(operands | packed)]))
+            operands = [str(tensor.dtype) for tensor in all_tensors(args)[:2]]
+            packed = ["int8"] if func.namespace == _PACKED else []
+            self.counts.update(narrowest(operands + packed))
         return func(*args, **(kwargs or {}))
 
 
