@@ -46,10 +46,9 @@ _FIRST_WEIGHT, _BASE = "weight of the first norm lost", "rotary base wrong"
 _SHARP = "scores too large by the root of 2"
 _LAST_KEY = "cache without the last token"
 _BELOW_ROUNDING: Mapping[tuple[str, Precision], frozenset[str]] = {
-    ("bert-micro", "bf16"): frozenset({_ONE_LAYER}),
     ("detr-micro", "bf16"): frozenset({_SHARP}),
-    ("vit-tiny", "bf16"): frozenset({_ONE_LAYER}),
     ("bert-tiny", "int8"): frozenset({_SHARP}),
+    ("clip-micro", "int8"): frozenset({"outputs 2 % too large"}),
     ("detr-micro", "int8"): frozenset({_SHARP}),
     ("gpt2-micro", "int8"): frozenset({_LAST_KEY}),
     ("llama-micro", "int8"): frozenset({_LAST_KEY}),

@@ -77,9 +77,7 @@ class Sums(NamedTuple):
 
     @property
     def shared(self) -> float:
-        """Norm of a least-squares fit of the differences by the reference and a constant, by that of
-        the reference.
-        """
+        """Norm of the differences' fit by the reference and a constant, by the reference's."""
         offset, spread = self.excess**2, self.theirs - self.reference**2 / max(1, self.values)
         slope = self.products - self.theirs - self.reference * self.excess / max(1, self.values)
         varies = spread > _CONSTANT * self.theirs

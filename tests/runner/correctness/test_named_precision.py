@@ -184,7 +184,7 @@ def test_a_small_model_shows_by_its_weights_what_its_outputs_hide(tmp_path: Path
     verified = Verified("vit-micro", tmp_path)
     assert verified.columns("bf16")["correct"] is True
     for break_, words in (
-        (round_weights, "13 of 40 parameters"),
+        (round_weights, "16 of 40 parameters"),
         (compute_in_fp32, "names bf16, but its matrix products are computed in fp32"),
     ):
         columns = verified.columns("bf16", break_)
