@@ -152,7 +152,8 @@ def format_counts(counts: Mapping[str, int]) -> str:
 
 def number_type(name: str) -> str:
     """The type of numbers that a runtime calls so, by the name of a precision if it has one."""
-    return _NUMBER_TYPES.get(name.removeprefix("torch."), name)
+    name = name.removeprefix("torch.")
+    return _NUMBER_TYPES.get(name, name)
 
 
 def narrowest(names: Iterable[str]) -> list[str]:

@@ -68,12 +68,12 @@ differ most: text models of 22 to 28 layers are among them."""
 
 _AS_TORCH = Difference(1.0, 1.0, 1.0, 1.0)
 _ON_PROCESSORS = ("cpu", "openvino")
-ELSEWHERE = "elsewhere"  # arithmetic as torch's, of a device on which nobody measured it
+UNMEASURED = "unmeasured"  # arithmetic as torch's, of a device on which nobody measured it
 HTP = "HTP"  # the arithmetic of Qualcomm's HTP in fp16, where torch's stands for that of all others
 
 METHODS: Mapping[Precision, Mapping[str, Difference]] = {
-    "bf16": {ELSEWHERE: _AS_TORCH},
-    "fp16": {HTP: Difference(2.6, 3.2, 2.8, 3.2), ELSEWHERE: _AS_TORCH},
+    "bf16": {UNMEASURED: _AS_TORCH},
+    "fp16": {HTP: Difference(2.6, 3.2, 2.8, 3.2), UNMEASURED: _AS_TORCH},
     "int8": {
         r"torch\.ao dynamic": _AS_TORCH,
         r"torch\._int_mm dynamic": _AS_TORCH,
@@ -99,7 +99,7 @@ _DIFFERS: Mapping[str, ReasonCode] = {
 
 def method_of(cell: Cell, observed: Columns) -> str | None:
     """The name of the arithmetic that computes a cell, for `METHODS`; None if it is torch's."""
-    elsewhere = HTP if cell.backend == "qnn" else ELSEWHERE
+    elsewhere = HTP if cell.backend == "qnn" else UNMEASURED
     return observed.get("quantization") or (None if cell.backend in _ON_PROCESSORS else elsewhere)
 
 
@@ -157,7 +157,7 @@ def allowed_differences(
 ) -> dict[str, Difference]:
     """The tolerance of each output; further arguments as of `compare_outputs`."""
     if not honest:
-        worst, method = HONEST[precision], method or (ELSEWHERE if precision in CLOSE else None)
+        worst, method = HONEST[precision], method or (UNMEASURED if precision in CLOSE else None)
         honest = with_few({output_name(name): worst for name in outputs}, worst, outputs)
     return {
         name: tolerance_of(precision, honest.get(output_name(name)), method) for name in outputs

@@ -81,10 +81,10 @@ def _weights_of(session: Session) -> Mapping[str, FloatArray]:
 
 
 def _is_same(precision: Precision, ours: AnyArray, theirs: AnyArray) -> bool:
-    return np.array_equal(ours, theirs) or np.array_equal(ours, rounded(precision, theirs))
+    return np.array_equal(ours, theirs) or np.array_equal(ours, round_to(precision, theirs))
 
 
-def rounded(precision: Precision, values: AnyArray) -> AnyArray:
+def round_to(precision: Precision, values: AnyArray) -> AnyArray:
     """fp32 values as they are after rounding to the nearest of a precision, ties to even."""
     if precision == "fp16":
         with np.errstate(over="ignore"):

@@ -26,7 +26,7 @@ from runner.backends.onnxruntime.device import (
     cpu_device,
     find_cuda_device,
 )
-from runner.backends.onnxruntime.evidence import onnx_kernels, product_types, prove, trace
+from runner.backends.onnxruntime.evidence import onnx_kernels, profiled_products, prove, trace
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.onnxruntime.query import (
     OnnxExecutor,
@@ -190,7 +190,7 @@ class OnnxSession(GraphSession):
         if self.products is None and not self._device.compiles:
             with suppress(Exception):  # whatever ends a profile, it costs no measurement
                 if has_room_again(self._job, weights_bytes):
-                    self.products = product_types(opened, query)
+                    self.products = profiled_products(opened, query)
         return proof, {**evidence, "products": format_counts(self.products or {})}
 
     def trace(self, action: Query, stem: Path) -> None:

@@ -130,7 +130,7 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
     return busy_time((e["ts"], e["ts"] + e["dur"]) for e in computing) / _MICROSECONDS
 
 
-def product_types(opened: OnnxGraph, query: Query) -> Counter[str]:
+def profiled_products(opened: OnnxGraph, query: Query) -> Counter[str]:
     """Matrix products and convolutions of a query by the type of their narrowest operand.
 
     They are those of a profile: it has the nodes as they were fused, and the types of what went in.

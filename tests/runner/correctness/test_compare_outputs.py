@@ -9,13 +9,13 @@ from scipy.spatial import distance
 
 from runner.correctness.compare_outputs import (
     CLOSE,
-    ELSEWHERE,
     FLOORS,
     HONEST,
     HTP,
     MARGIN,
     MEASURED_MARGIN,
     METHODS,
+    UNMEASURED,
     allowed_differences,
     compare_outputs,
     method_of,
@@ -109,6 +109,7 @@ def test_an_error_at_one_position_or_in_one_direction_is_found_where_the_whole_l
         assert result["correct"] is False
         assert result["difference_where"] == f"{kind} of x"
         assert result["tolerance_share"] > 1
+    assert "by 0.02 in a factor or an offset of all values (x)" in reason_words(result, "correct")
 
 
 def test_each_output_has_its_own_tolerance_and_the_columns_are_of_the_one_that_decides() -> None:
@@ -147,7 +148,7 @@ def test_bf16_is_allowed_what_was_measured_on_processors_and_more_elsewhere() ->
     honest = Difference(0.01, 0.02, 0.005, 0.004)
     cells = [fake_cell(backend=name, precision="bf16") for name in ("cpu", "openvino", "mps")]
     methods = [method_of(cell, {}) for cell in cells]
-    assert methods == [None, None, ELSEWHERE]
+    assert methods == [None, None, UNMEASURED]
     close, _, far = (tolerance_of("bf16", honest, method) for method in methods)
     assert close == pytest.approx([a * b for a, b in zip(CLOSE["bf16"], honest, strict=True)])
     assert far == pytest.approx([MARGIN * value for value in honest])
@@ -182,7 +183,7 @@ def test_the_htp_is_allowed_its_own_differences_in_fp16() -> None:
     honest = Difference(0.01, 0.02, 0.005, 0.005)
     cells = [fake_cell(backend=backend, precision="fp16") for backend in ("qnn", "cuda")]
     methods = [method_of(cell, {}) for cell in cells]
-    assert methods == [HTP, ELSEWHERE]
+    assert methods == [HTP, UNMEASURED]
     htp, torchs = (tolerance_of("fp16", honest, method) for method in methods)
     assert torchs.relative == pytest.approx(MARGIN * honest.relative)
     most = MEASURED_MARGIN * METHODS["fp16"][HTP].relative

@@ -21,7 +21,7 @@ from runner.contract.axes import Precision
 from runner.contract.job import Job
 from runner.contract.models import model_sets
 from runner.contract.record.record import Columns
-from runner.correctness.named_precision import judge_products, judge_weights, rounded, with_reason
+from runner.correctness.named_precision import judge_products, judge_weights, round_to, with_reason
 from runner.correctness.reference import reference_arrays
 from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
@@ -56,19 +56,19 @@ def showing(**shown: Any) -> Session:
 @given(arrays(np.float32, 20, elements=st.floats(-7e4, 7e4, width=32)))
 def test_values_are_rounded_as_torch_rounds_them(precision: Precision, values: np.ndarray) -> None:
     expected = torch.from_numpy(values).to(TORCHS[precision]).float().numpy()
-    assert np.array_equal(rounded(precision, values), expected)
+    assert np.array_equal(round_to(precision, values), expected)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16", "int8"])
 def test_weights_are_the_references_in_the_cells_precision_or_fp32(precision: Precision) -> None:
-    ours = {name: rounded(precision, values) for name, values in WEIGHTS.items()}
+    ours = {name: round_to(precision, values) for name, values in WEIGHTS.items()}
     kept = ours | {"b": WEIGHTS["b"], "scale": np.ones(3, np.float32)}
     for weights in (ours, kept, {"a": ours["a"]}, {}):
         assert judge_weights(precision, showing(weights=weights), WEIGHTS) is None
     assert judge_weights(precision, showing(), WEIGHTS) is None
     assert judge_weights(precision, showing(weights=ours), {}) is None
     other: dict[Precision, Precision] = {"fp32": "bf16", "bf16": "fp16", "fp16": "bf16"}
-    changed = ours | {"b": rounded(other.get(precision, "fp16"), WEIGHTS["b"])}
+    changed = ours | {"b": round_to(other.get(precision, "fp16"), WEIGHTS["b"])}
     reason = judge_weights(precision, showing(weights=changed), WEIGHTS)
     assert reason is not None
     assert reason.facts == {"others": "1", "compared": "2", "first": "b", "precision": precision}
@@ -190,6 +190,4 @@ def test_a_small_model_shows_by_its_weights_what_its_outputs_hide(tmp_path: Path
         columns = verified.columns("bf16", break_)
         assert (columns["correct"], columns["tolerance_share"] < 1) == (False, True)
         assert words in reason_words(columns, "correct")
-    assert "in a factor or an offset" in reason_words(
-        verified.columns("bf16", stretch_outputs), "correct"
-    )
+    assert verified.columns("bf16", stretch_outputs)["correct"] is False

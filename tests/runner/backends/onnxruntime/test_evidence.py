@@ -19,7 +19,7 @@ from runner.backends.onnxruntime.evidence import (
     SessionFacts,
     judge_nodes,
     onnx_kernels,
-    product_types,
+    profiled_products,
     profiled_time_s,
     prove,
     trace,
@@ -70,7 +70,7 @@ def test_the_facts_behind_a_proof(query: OnnxQuery) -> None:
 
 def test_products_are_told_by_the_types_that_went_into_them(parts_query: OnnxQuery) -> None:
     usual = parts_query.opened.sessions
-    assert product_types(parts_query.opened, parts_query) == {"fp32": 2}
+    assert profiled_products(parts_query.opened, parts_query) == {"fp32": 2}
     assert parts_query.opened.sessions is usual
 
 
