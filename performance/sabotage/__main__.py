@@ -42,25 +42,23 @@ SabotageVerdict = Literal["right", "below rounding", "stale excuse", "MISSED"]
 LEAST_EXCUSED = 0.3
 """The share of its tolerance that an excused fault must exceed at least."""
 _ONE_LAYER = "one layer's weights at half the bits"
-_FIRST_WEIGHT, _BASE = "weight of the first norm lost", "rotary base wrong"
+_BASE = "rotary base wrong"
 _SHARP = "scores too large by the root of 2"
 _LAST_KEY = "cache without the last token"
 _BELOW_ROUNDING: Mapping[tuple[str, Precision], frozenset[str]] = {
-    ("bert-micro", "bf16"): frozenset({_ONE_LAYER}),
-    ("detr-micro", "bf16"): frozenset({_SHARP}),
-    ("vit-tiny", "bf16"): frozenset({_ONE_LAYER}),
     ("bert-tiny", "int8"): frozenset({_SHARP}),
+    ("clip-micro", "int8"): frozenset({"outputs 2 % too large"}),
     ("detr-micro", "int8"): frozenset({_SHARP}),
     ("gpt2-micro", "int8"): frozenset({_LAST_KEY}),
     ("llama-micro", "int8"): frozenset({_LAST_KEY}),
     ("llava-next-micro", "int8"): frozenset({_LAST_KEY}),
     ("llava-onevision-micro", "int8"): frozenset({_LAST_KEY}),
     ("opt-micro", "int8"): frozenset({_LAST_KEY}),
-    ("qwen2-vl-micro", "int8"): frozenset({_FIRST_WEIGHT, _LAST_KEY}),
-    ("qwen3-micro", "int8"): frozenset({_ONE_LAYER, _FIRST_WEIGHT, _BASE, _SHARP}),
-    ("qwen3-vl-micro", "int8"): frozenset({_BASE, _LAST_KEY, "decode steps a position later"}),
+    ("qwen2-vl-micro", "int8"): frozenset({_LAST_KEY}),
+    ("qwen3-micro", "int8"): frozenset({_BASE}),
+    ("qwen3-vl-micro", "int8"): frozenset({_BASE, _LAST_KEY}),
     ("vit-micro", "int8"): frozenset({_SHARP}),
-    ("vit-tiny", "int8"): frozenset({_ONE_LAYER, _FIRST_WEIGHT, _SHARP, "patches moved by one"}),
+    ("vit-tiny", "int8"): frozenset({_ONE_LAYER, _SHARP, "patches moved by one"}),
     ("wav2vec2-micro", "int8"): frozenset({_SHARP}),
 }
 """Faults smaller than three times the rounding of their precision: none of those that stand for a
@@ -102,13 +100,16 @@ class Judge:
             return None
 
     def _share(self, session: Any, job: Job, *, honest: bool = False) -> float:
-        """The difference by its tolerance; infinite for an honest model that is not compared."""
+        """The difference by its tolerance; infinite where another evidence makes it wrong, and for
+        an honest model that is not compared.
+        """
         columns = verify_session(session, job, self._folder, monotonic)
         if columns["correct"] is None and "tolerance_share" not in columns:
             raise RuntimeError(str(columns["correct_code"]))
         if honest and columns["correct"] is None:
             return np.inf
-        return float(columns.get("tolerance_share", np.inf))
+        share = float(columns.get("tolerance_share", np.inf))
+        return np.inf if columns["correct"] is False and share <= 1 else share
 
 
 def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, Shares]:
@@ -186,7 +187,8 @@ def print_rows(subject: str, shares: Shares, found: Mapping[str, SabotageVerdict
             continue
         shown = f"{'–':>10}" if share is None else f"{share:10.3g}"
         mark = "" if found[name] == "right" else f"  {found[name]}"
-        print(f"{subject} {name:40} {shown}{mark}", flush=True)
+        caught = "" if share is None else "  not caught" if share <= 1 else "  caught"
+        print(f"{subject} {name:40} {shown}{caught}{mark}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Faults that a runtime could have, put into a model of torch: each must turn `correct` false."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -9,38 +9,9 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from performance.sabotage.attention import (
-    Fault,
-    Model,
-    attended,
-    changed_cache,
-    changed_heads,
-    forgotten_token,
-    frozen_cache,
-    half_of_heads,
-    hooked,
-    later_tokens_seen,
-    no_heads,
-    one_head_less,
-    padding_seen,
-    scaled_scores,
-    swapped_cache,
-    swapped_heads,
-)
-from performance.sabotage.layers import (
-    convolutions,
-    hooked_outputs,
-    in_training,
-    last_layer,
-    moved_positions,
-    moved_windows,
-    skipped,
-    swapped_layers,
-    tiled_heads,
-    unlikely_tokens,
-    untied_head,
-    without_residual,
-)
+from performance.sabotage import attention, layers, parts
+from performance.sabotage.attention import Fault, Model, hooked
+from performance.sabotage.layers import hooked_outputs, last_layer
 from performance.sabotage.parts import (
     Inapplicable,
     activations,
@@ -48,11 +19,11 @@ from performance.sabotage.parts import (
     feed_forward,
     frequencies,
     half_bits,
-    layers,
     norms,
     patch_embeddings,
     position_tables,
     rotary_embeddings,
+    to_integers,
     token_types,
 )
 from runner.contract.axes import Precision
@@ -215,7 +186,7 @@ def _forgotten(model: Model) -> AbstractContextManager[None]:
     """Of an encoder with a decoder the prompt is a single token."""
     if model.config.is_encoder_decoder:
         raise Inapplicable
-    return changed_cache(forgotten_token)(model)
+    return attention.changed_cache(attention.forgotten_token)(model)
 
 
 def _modules(model: Model) -> list[Any]:
@@ -241,69 +212,75 @@ def _matrices(part: Any) -> list[Any]:
     return [value for value in part.parameters() if value.ndim > 1]
 
 
+_FAULTS: Mapping[str, Fault] = {
+    "attention zero in all layers": attention.changed_heads(attention.no_heads),
+    "attention zero in the first layer": attention.changed_heads(attention.no_heads, slice(1)),
+    "attention zero in the last layer": attention.changed_heads(
+        attention.no_heads, slice(-1, None)
+    ),
+    "cross-attention zero": attention.changed_heads(attention.no_heads, kind="cross"),
+    "half of the heads zero": attention.changed_heads(attention.half_of_heads),
+    "one head zero": attention.changed_heads(attention.one_head_less, slice(1)),
+    "key and value heads swapped": attention.swapped_heads,
+    "scores not scaled": attention.scaled_scores(lambda size: size**0.5),
+    "scores too large by the root of 2": attention.scaled_scores(lambda _: 2**0.5),
+    "shared heads repeated in the wrong order": layers.tiled_heads,
+    "causal mask dropped": attention.attended(attention.later_tokens_seen),
+    "padding mask dropped": attention.padding_seen(_MASKS),
+    "last layer skipped": hooked_outputs(last_layer, layers.skipped),
+    "residual of the last layer lost": hooked_outputs(last_layer, layers.without_residual),
+    "last two layers swapped": layers.swapped_layers,
+    "feed-forward of the first layer zero": hooked_outputs(partial(feed_forward, place=0), _zeros),
+    "feed-forward of the last layer zero": hooked_outputs(partial(feed_forward, place=-1), _zeros),
+    "dropout left on": layers.in_training(torch.nn.Dropout),
+    "batch norms by the batch": layers.in_training(torch.nn.modules.batchnorm._BatchNorm),
+    "activation swapped": hooked_outputs(activations, _other_activation),
+    "samples swapped": _outputs(lambda value: value.roll(1, 0)),
+    "first sample for all": _outputs(lambda value: value[:1].expand_as(value).contiguous()),
+    "outputs 2 % too large": _outputs(lambda value: value * 1.02),
+    "patches moved by one": hooked_outputs(patch_embeddings, _moved_patches),
+    "positions of the last layer moved": hooked_outputs(last_layer, layers.moved_positions),
+    "windows moved by one": hooked_outputs(layers.convolutions, layers.moved_windows),
+    "rotary positions lost": hooked_outputs(rotary_embeddings, _without_rotation),
+    "rotary base wrong": _edited(frequencies, lambda own: own**_OTHER_BASE),
+    "epsilon of the norms 1": _epsilons(1.0),
+    "positions shifted by one": _edited(position_tables, lambda table: table.roll(1, -2)),
+    "token types lost": _edited(token_types, torch.zeros_like),
+    "bias of the first norm lost": _edited(_bias_of(0), torch.zeros_like),
+    "bias of the middle norm lost": _edited(_bias_of("middle"), torch.zeros_like),
+    "bias of the last norm lost": _edited(_bias_of(-1), torch.zeros_like),
+    "weight of the first norm lost": _edited(lambda m: [norms(m)[0].weight], torch.ones_like),
+}
+_IN_WEIGHTS: Mapping[str, Fault] = {
+    "biases of all linear layers lost": _edited(biases, torch.zeros_like),
+    "head untied from the embedding": layers.untied_head,
+}
+_IN_STEPS: Mapping[str, Fault] = {
+    "cache not updated": attention.changed_cache(attention.frozen_cache),
+    "cache of the other sample": attention.changed_cache(attention.swapped_cache),
+    "cache without the last token": _forgotten,
+    "second likeliest tokens chosen": layers.unlikely_tokens,
+    "decode steps a position later": _later_steps,
+    "logits of the step before": _late_logits,
+}
+
+
 def sabotages(precision: Precision) -> Iterator[Sabotage]:
     """All of them; "half the bits" depends on the precision."""
-    fewer = half_bits(precision)
-    last, first = slice(-1, None), slice(1)
-    yield Sabotage("attention zero in all layers", changed_heads(no_heads))
-    yield Sabotage("attention zero in the first layer", changed_heads(no_heads, first))
-    yield Sabotage("attention zero in the last layer", changed_heads(no_heads, last))
-    yield Sabotage("cross-attention zero", changed_heads(no_heads, kind="cross"))
-    yield Sabotage("half of the heads zero", changed_heads(half_of_heads))
-    yield Sabotage("one head zero", changed_heads(one_head_less, first))
-    yield Sabotage("key and value heads swapped", swapped_heads)
-    yield Sabotage("scores not scaled", scaled_scores(lambda size: size**0.5))
-    yield Sabotage("scores too large by the root of 2", scaled_scores(lambda _: 2**0.5))
-    yield Sabotage("shared heads repeated in the wrong order", tiled_heads)
-    yield Sabotage("causal mask dropped", attended(later_tokens_seen))
-    yield Sabotage("padding mask dropped", padding_seen(_MASKS))
-    yield Sabotage("last layer skipped", hooked_outputs(last_layer, skipped))
-    yield Sabotage("residual of the last layer lost", hooked_outputs(last_layer, without_residual))
-    yield Sabotage("last two layers swapped", swapped_layers)
-    for name, place in (("first", 0), ("last", -1)):
-        find = partial(feed_forward, place=place)
-        yield Sabotage(f"feed-forward of the {name} layer zero", hooked_outputs(find, _zeros))
-    yield Sabotage("dropout left on", in_training(torch.nn.Dropout))
-    yield Sabotage("batch norms by the batch", in_training(torch.nn.modules.batchnorm._BatchNorm))
-    yield Sabotage("activation swapped", hooked_outputs(activations, _other_activation))
-    yield Sabotage("samples swapped", _outputs(lambda value: value.roll(1, 0)))
-    yield Sabotage(
-        "first sample for all", _outputs(lambda value: value[:1].expand_as(value).contiguous())
-    )
-    yield Sabotage("patches moved by one", hooked_outputs(patch_embeddings, _moved_patches))
-    yield Sabotage("positions of the last layer moved", hooked_outputs(last_layer, moved_positions))
-    yield Sabotage("windows moved by one", hooked_outputs(convolutions, moved_windows))
-    yield Sabotage("rotary positions lost", hooked_outputs(rotary_embeddings, _without_rotation))
-    yield Sabotage("rotary base wrong", _edited(frequencies, lambda own: own**_OTHER_BASE))
-    yield Sabotage("epsilon of the norms 1", _epsilons(1.0))
+    yield from (Sabotage(name, fault) for name, fault in _FAULTS.items())
     if precision in {"fp32", "fp16"}:
         yield Sabotage("computed in bf16", hooked_outputs(_modules, _in_bf16))
     if precision == "fp32":
         yield Sabotage("epsilon of the norms 1e-3", _epsilons(1e-3))
-    yield Sabotage(
-        "positions shifted by one", _edited(position_tables, lambda table: table.roll(1, -2))
-    )
-    yield Sabotage("weights at half the bits", _edited(_matrices, fewer), in_weights=True)
-    yield Sabotage(
-        "one layer's weights at half the bits",
-        _edited(lambda model: _matrices(layers(model)[-1]), fewer),
-        in_weights=True,
-    )
-    yield Sabotage(
-        "biases of all linear layers lost", _edited(biases, torch.zeros_like), in_weights=True
-    )
-    yield Sabotage("token types lost", _edited(token_types, torch.zeros_like))
-    yield Sabotage("head untied from the embedding", untied_head, in_weights=True)
-    for name, index in (("first", 0), ("middle", "middle"), ("last", -1)):
-        lost = _edited(_bias_of(index), torch.zeros_like)
-        yield Sabotage(f"bias of the {name} norm lost", lost)
-    yield Sabotage(
-        "weight of the first norm lost",
-        _edited(lambda model: [norms(model)[0].weight], torch.ones_like),
-    )
-    yield Sabotage("cache not updated", changed_cache(frozen_cache), in_steps=True)
-    yield Sabotage("cache of the other sample", changed_cache(swapped_cache), in_steps=True)
-    yield Sabotage("cache without the last token", _forgotten, in_steps=True)
-    yield Sabotage("second likeliest tokens chosen", unlikely_tokens, in_steps=True)
-    yield Sabotage("decode steps a position later", _later_steps, in_steps=True)
-    yield Sabotage("logits of the step before", _late_logits, in_steps=True)
+    fewer, to_int8 = half_bits(precision), partial(to_integers, largest=127)
+    rounded = {
+        "weights at half the bits": _edited(_matrices, fewer),
+        "one layer's weights at half the bits": _edited(
+            lambda m: _matrices(parts.layers(m)[-1]), fewer
+        ),
+    }
+    if precision in {"bf16", "fp16"}:
+        rounded["weights at 8 bits"] = _edited(_matrices, to_int8)
+    for name, fault in (rounded | _IN_WEIGHTS).items():
+        yield Sabotage(name, fault, in_weights=True)
+    yield from (Sabotage(name, fault, in_steps=True) for name, fault in _IN_STEPS.items())

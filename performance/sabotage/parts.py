@@ -158,13 +158,14 @@ def frequencies(model: Any) -> list[Any]:
 def half_bits(precision: Precision) -> Callable[[torch.Tensor], torch.Tensor]:
     """Rounding to a number format of half the width."""
     if precision == "int8":
-        return _to_int4
+        return lambda weights: to_integers(weights, _INT4)
     return lambda weights: weights.float().to(_ROUND_IN[precision]).to(weights.dtype)
 
 
-def _to_int4(weights: torch.Tensor) -> torch.Tensor:
-    scale = weights.abs().amax(-1, keepdim=True).clamp(min=1e-30) / _INT4
-    return (weights / scale).round() * scale
+def to_integers(weights: torch.Tensor, largest: int) -> torch.Tensor:
+    """Rounding to integers up to the largest, with a scale for each row."""
+    scale = weights.float().abs().amax(-1, keepdim=True).clamp(min=1e-30) / largest
+    return ((weights.float() / scale).round() * scale).to(weights.dtype)
 
 
 def _is_attention(module: Any) -> bool:

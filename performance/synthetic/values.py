@@ -90,10 +90,12 @@ _TRUST = {
     "difference_relative": _if_ok(_DIFFERENCE),
     "difference_row": _if_ok(f"1.8 * {_DIFFERENCE}"),
     "difference_mean": _if_ok(f"0.3 * {_DIFFERENCE}"),
+    "difference_shared": _if_ok(f"0.2 * {_DIFFERENCE}"),
     "difference_where": _if_ok("'relative of logits'"),
     "tolerance": _if_ok(_TOLERANCE),
     "tolerance_row": _if_ok(f"2 * {_TOLERANCE}"),
     "tolerance_mean": _if_ok(f"0.5 * {_TOLERANCE}"),
+    "tolerance_shared": _if_ok(f"0.5 * {_TOLERANCE}"),
     "tolerance_share": _if_ok(f"{_DIFFERENCE} / {_TOLERANCE}"),
     "cosine_similarity": _if_ok(f"1 - 1e-7 * {uniform(23)}"),
     "grade": _if_ok(

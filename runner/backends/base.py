@@ -147,6 +147,25 @@ class InPage(Protocol):
         """The page's memory, as hooks in it count it."""
 
 
+@runtime_checkable
+class ShowsWeights(Protocol):
+    """A session whose runtime shows the parameters that it computes with."""
+
+    def weights(self) -> Mapping[str, FloatArray]:
+        """Evenly spaced elements of each parameter, by its name."""
+
+
+@runtime_checkable
+class ShowsProducts(Protocol):
+    """A session whose runtime tells in which types of numbers it multiplies."""
+
+    @property
+    def products(self) -> Mapping[str, int] | None:
+        """Matrix products and convolutions by the type of their narrower operand, as last proven;
+        None if none could be seen.
+        """
+
+
 class Session(Protocol):
     """A loaded model, ready to take queries of any shape of its job."""
 

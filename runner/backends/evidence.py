@@ -23,6 +23,17 @@ OPERATOR_CATEGORY = "Node"
 COPIES = ("Memcpy", "Memset")
 """Beginnings of the names of what a GPU does beside kernels."""
 
+_NUMBER_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("float64", "double", "f64"), "fp64"),
+    **dict.fromkeys(("float32", "float", "f32"), "fp32"),
+    **dict.fromkeys(("float16", "f16"), "fp16"),
+    **dict.fromkeys(("bfloat16", "bf16"), "bf16"),
+    **dict.fromkeys(("int8", "uint8", "i8", "u8", "qint8", "quint8"), "int8"),
+}
+"""The names of types in torch, ONNX Runtime and OpenVINO."""
+_BITS: Mapping[str, int] = {"fp64": 53, "fp32": 24, "fp16": 11, "bf16": 8, "int8": 7}
+_NO_NUMBERS = ("int", "uint", "bool")  # beginnings of types of indices, sizes and masks
+
 TraceEvent = dict[str, Any]
 """An event of Chrome's trace format; times in microseconds."""
 
@@ -102,12 +113,17 @@ class UnseenKernels:
 SeenKernels = Kernels | UnseenKernels
 
 
-def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) -> SeenKernels:
-    """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
+def has_room_again(job: Job, weights_bytes: int) -> bool:
+    """True if a profiler that loads the model once more has the memory for it."""
     used_bytes = psutil.Process().memory_info().rss
     budget_bytes = memory_budget_bytes(job.limits, read_environment(), used_bytes)
     # Loading takes the weights twice: the file's, and those laid out for the kernels.
-    if used_bytes + 2 * weights_bytes > budget_bytes:
+    return used_bytes + 2 * weights_bytes <= budget_bytes
+
+
+def look_again(job: Job, weights_bytes: int, look: Callable[[], SeenKernels]) -> SeenKernels:
+    """Look by a profiler that loads the model once more; where it cannot, the numbers stand."""
+    if not has_room_again(job, weights_bytes):
         return UnseenKernels("no profile: the memory has no room for the model once more")
     try:
         return look()
@@ -132,6 +148,18 @@ def join_distinct(words: Iterable[str]) -> str:
 def format_counts(counts: Mapping[str, int]) -> str:
     """The counts in order of names: `MatMul 2, Relu 1`, or `none`."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
+
+
+def number_type(name: str) -> str:
+    """The type of numbers that a runtime calls so, by the name of a precision if it has one."""
+    name = name.removeprefix("torch.")
+    return _NUMBER_TYPES.get(name, name)
+
+
+def narrowest(names: Iterable[str]) -> list[str]:
+    """The type of a product by its operands', as runtimes call them; none if they have none."""
+    types = sorted(map(number_type, names), key=lambda name: _BITS.get(name, 0))
+    return [name for name in types if name in _BITS or not name.startswith(_NO_NUMBERS)][:1]
 
 
 def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:

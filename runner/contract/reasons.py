@@ -40,10 +40,11 @@ ReasonCode = Literal[
     "onnx_web_inference_only", "onnx_web_missing", "openvino_cannot", "openvino_elsewhere",
     "openvino_inference_only", "openvino_no_device", "openvino_no_int8", "openvino_no_such_device",
     "openvino_precision", "other_graph", "other_system", "other_weights", "output_limit",
-    "output_too_large", "outputs_differ", "outputs_differ_at_worst", "outputs_differ_in_mean",
+    "output_too_large", "outputs_differ", "outputs_differ_alike", "outputs_differ_at_worst",
+    "outputs_differ_in_mean",
     "outputs_not_finite", "packed_weights", "padded_prompts", "page_browser_ended", "page_ended",
     "page_not_isolated", "page_port", "page_refuses_graph", "page_silent", "page_times_itself",
-    "precision_not_run", "precision_refused", "predicted", "predicted_in_fp32",
+    "precision_not_run", "precision_refused", "predicted", "predicted_in_fp32", "products_differ",
     "provider_takes_no_node", "pull_left_nothing", "qnn_generation", "qnn_library",
     "qnn_no_device", "qnn_not_installed", "qnn_package_missing", "raised", "record_damaged",
     "reference_not_computed", "release_lacks", "runner_died", "runtime_elsewhere",
@@ -57,7 +58,7 @@ ReasonCode = Literal[
     "training_refused", "training_without_labels", "unlikely_tokens", "unreadable_to_job",
     "untrained_without_labels", "verification_timeout", "wasm_memory_short", "web_no_profiler",
     "webgpu_bf16", "webgpu_int8", "webgpu_no_f16", "webnn_bf16", "webnn_fp16", "webnn_int8",
-    "weights_lack", "weights_unchanged", "weights_unloadable",
+    "weights_differ", "weights_lack", "weights_unchanged", "weights_unloadable",
 ]
 # fmt: on
 """Records keep them, so none is renamed."""

@@ -1,8 +1,9 @@
-"""Differences between outputs and reference: as a whole, of the worst row, and of the mean.
+"""Differences of outputs from the reference: whole, worst row, mean, and what all values share.
 
 What a broken part does wrong differs in kind from what rounding does. Rounding is spread over all
 positions and averages out over them; a wrong kernel errs at some positions alone, or everywhere in
-the same direction. A row is the last dimension: the features of one position of one sample.
+the same direction, or by the same factor. A row is the last dimension: the features of one position
+of one sample.
 
 Logits of a large vocabulary take gigabytes, so arrays are read a block of rows at a time.
 """
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 _BLOCK = 2**20  # values of each array that are converted at once: 8 MiB
+_CONSTANT = 1e-12  # share of squares below which values are all alike
 
 AnyArray = npt.NDArray[np.generic]
 Arrays = Mapping[str, AnyArray]
@@ -25,15 +27,19 @@ class Difference(NamedTuple):
     relative: float  # of all values of an output together
     row: float  # of the worst row
     mean: float  # of the mean over all rows of all queries: wrong everywhere in one direction
+    shared: float  # of a factor and an offset that all values of all queries share
 
 
 class Sums(NamedTuple):
     """Sums over the rows of an output, of which all differences are made."""
 
     rows: int = 0
+    values: int = 0
     ours: float = 0.0  # squares of our values
     theirs: float = 0.0  # squares of the reference's
     products: float = 0.0  # products of both
+    reference: float = 0.0  # the reference's values
+    excess: float = 0.0  # the differences
     errors: float = 0.0  # squares of the differences
     worst_row: float = 0.0  # the largest sum of squares of a row's differences
     largest: float = 0.0  # the largest difference
@@ -42,9 +48,12 @@ class Sums(NamedTuple):
     def plus(self, other: "Sums") -> "Sums":
         return Sums(
             self.rows + other.rows,
+            self.values + other.values,
             self.ours + other.ours,
             self.theirs + other.theirs,
             self.products + other.products,
+            self.reference + other.reference,
+            self.excess + other.excess,
             self.errors + other.errors,
             float(np.maximum(self.worst_row, other.worst_row)),
             float(np.maximum(self.largest, other.largest)),
@@ -65,6 +74,15 @@ class Sums(NamedTuple):
     def mean(self) -> float:
         """Norm of the mean of all rows' differences by the root mean square of their norms."""
         return _ratio(float(np.linalg.norm(self.direction)) / max(1, self.rows), self._row_size)
+
+    @property
+    def shared(self) -> float:
+        """Norm of the differences' fit by the reference and a constant, by the reference's."""
+        offset, spread = self.excess**2, self.theirs - self.reference**2 / max(1, self.values)
+        slope = self.products - self.theirs - self.reference * self.excess / max(1, self.values)
+        varies = spread > _CONSTANT * self.theirs
+        explained = offset / max(1, self.values) + (slope**2 / spread if varies else 0.0)
+        return _ratio(explained**0.5, self.theirs**0.5)
 
     @property
     def cosine(self) -> float:
@@ -103,9 +121,10 @@ def measure_outputs(outputs: Arrays, reference: Arrays) -> dict[str, Measured]:
     queries: dict[str, Sums] = {}
     for name, one in sums.items():
         queries[output_name(name)] = queries.get(output_name(name), Sums()).plus(one)
+    whole = {name: queries[output_name(name)] for name in sums}
     return {
         name: Measured(
-            Difference(one.relative, one.row, queries[output_name(name)].mean),
+            Difference(one.relative, one.row, whole[name].mean, whole[name].shared),
             one.largest,
             one.cosine,
         )
@@ -136,9 +155,12 @@ def sums_of(ours: AnyArray, theirs: AnyArray) -> Sums:
         sums = sums.plus(
             Sums(
                 len(one),
+                one.size,
                 float(np.vdot(one, one)),
                 float(np.vdot(other, other)),
                 float(np.vdot(one, other)),
+                float(other.sum()),
+                float(error.sum()),
                 float(squares.sum()),
                 float(squares.max()),
                 float(np.abs(error).max()),

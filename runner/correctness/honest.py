@@ -24,6 +24,8 @@ PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
 """Those that a reference can tell of, beside fp32."""
 _FEWEST_VALUES = 128
 """Below, an output's own difference is chance, and the worst of all outputs stands for it."""
+_FEWEST_SHARING = 32
+"""The same for what all values share: one number, which fewer values tell."""
 _EXPECTED = (Unsupported, Unavailable, NotImplementedError, MemoryError)
 """Errors by which torch has no such arithmetic for the model: no kernel, no layer to quantise, or
 too little memory."""
@@ -77,18 +79,24 @@ def with_few(
 ) -> dict[str, Difference]:
     """The differences; for outputs of few values the worst of all.
 
-    Its mean is one that their rows can have by chance: independent errors of n rows have a mean of
-    1/sqrt(n) of their size, and those of other outputs, which have more rows, average out further.
+    Their mean, and what all values of an output share, are what its rows can have by chance:
+    independent errors of n rows have a mean of 1/sqrt(n) of their size, and those of other outputs,
+    which have more rows, average out further.
     """
     members: dict[str, list[AnyArray]] = {}
     for name, array in reference.items():
         members.setdefault(output_name(name), []).append(array)
-    differences = dict(own)
-    for name in own:
-        if sum(array.size for array in members[name]) < _FEWEST_VALUES:
-            rows = sum(len(as_rows(array)) for array in members[name])
-            by_chance = worst.relative / math.sqrt(rows)
-            differences[name] = worst._replace(mean=max(worst.mean, by_chance))
+    differences: dict[str, Difference] = {}
+    for name, difference in own.items():
+        size = sum(array.size for array in members[name])
+        rows = max(1, sum(len(as_rows(array)) for array in members[name]))
+        known, shares = difference, worst if size < _FEWEST_SHARING else difference
+        shared = shares.relative / math.sqrt(rows)
+        if size < _FEWEST_VALUES:
+            known = worst._replace(mean=max(worst.mean, worst.relative / math.sqrt(rows)))
+        else:
+            shared /= 2
+        differences[name] = known._replace(shared=max(shares.shared, shared))
     return differences
 
 

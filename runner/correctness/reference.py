@@ -28,6 +28,7 @@ from runner.contract.reasons import reason, write_reason
 from runner.correctness.differences import QUERY_PREFIXES, AnyArray
 from runner.correctness.gradients import honest_step, step_arrays
 from runner.correctness.honest import honest_arrays, is_lack
+from runner.correctness.named_precision import weight_arrays
 from runner.inputs import MASK, Inputs, padded, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
@@ -138,10 +139,10 @@ def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
         arrays = _outputs(session, job)
         if graph_kind(job.cells[0]) == "generation":
             tokens[GENERATED_TOKENS] = bind_fixed_prompt(session, job, clock)().tokens
-        parameters = session.parameters
+        parameters, weights = session.parameters, weight_arrays(session)
     _require_finite(arrays)
     compute = partial(_outputs_in, job, parameters)
-    return {**arrays, **honest_arrays(arrays, compute, job.honest), **tokens}
+    return {**arrays, **honest_arrays(arrays, compute, job.honest), **tokens, **weights}
 
 
 def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
@@ -149,7 +150,7 @@ def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
     with _opened(job) as session:
         outputs: dict[str, AnyArray] = dict(compute_outputs(session, job))
         arrays = {**outputs, **compute_step(session, job, clock)}
-        parameters = session.parameters
+        parameters, weights = session.parameters, weight_arrays(session)
     _require_finite(arrays)
     compute = partial(_outputs_in, _in_bf16(job, "pure"), parameters)
     honest = honest_arrays(outputs, compute, job.honest)
@@ -162,7 +163,7 @@ def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
         except Exception as error:
             if not is_lack(error):
                 raise
-    return {**arrays, **honest}
+    return {**arrays, **honest, **weights}
 
 
 def _in_bf16(job: Job, training_precision: TrainingPrecision) -> Job:

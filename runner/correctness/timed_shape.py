@@ -93,7 +93,10 @@ def compare_timed(
     ours = {name: np.array(pair[0]) for name, pair in pairs.items()}
     theirs = {name: pair[1] for name, pair in pairs.items()}
     # One sample's mean is over fewer rows than the honest one.
-    tolerances = {name: allowed[name]._replace(mean=allowed[name].row) for name in pairs}
+    tolerances = {
+        name: allowed[name]._replace(mean=allowed[name].row, shared=allowed[name].relative)
+        for name in pairs
+    }
     return judge_outputs(ours, theirs, tolerances, cell.precision)
 
 

@@ -24,6 +24,7 @@ from runner.correctness.compare_outputs import (
 from runner.correctness.differences import AnyArray, Difference
 from runner.correctness.gradients import compare_step, take_step
 from runner.correctness.honest import take_honest
+from runner.correctness.named_precision import judge_weights, take_weights, with_reason
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     STEPS,
@@ -70,6 +71,7 @@ class Reference(NamedTuple):
     outputs: dict[str, AnyArray]  # the fp32 outputs, with generated tokens
     honest: Mapping[str, Difference]  # by output, its differences; empty if there are none
     failure: Reason | None  # the reason why there are none
+    weights: Mapping[str, AnyArray]  # by parameter, some of its elements in fp32
 
 
 def verify_session(
@@ -107,8 +109,9 @@ def verify_session(
             columns = {**columns, **reason_columns("correct", reason("by_catalogue", **facts))}
         if cell.mode == "training":
             trained = compare_step(cell, compute_step(session, job, clock), step)
-            return {**trained, **columns, **_decisive(trained, columns)}
-        return columns
+            columns = {**trained, **columns, **_decisive(trained, columns)}
+        weights = judge_weights(cell.precision, session, reference.weights)
+        return with_reason(columns, weights)
 
     return _guarded(compare)
 
@@ -122,7 +125,7 @@ def verify_timed(
     shape = fixed_shape(cell)
 
     def compare() -> Columns:
-        outputs, honest, _ = read_reference(references, job, cell.precision)
+        outputs, honest, _, _ = read_reference(references, job, cell.precision)
         method = method_of(cell, observed)
         allowed = allowed_differences(outputs, cell.precision, honest, method)
         columns = compare_timed(session, job, cell, outputs, allowed)
@@ -160,7 +163,7 @@ def read_reference(references: Path | None, job: Job, precision: Precision) -> R
     if path.exists():
         with np.load(path) as file:
             outputs = dict(file)
-        return Reference(outputs, *take_honest(outputs, precision))
+        return Reference(outputs, *take_honest(outputs, precision), take_weights(outputs))
     if not failure.exists():
         raise BenchError(reason("reference_not_computed"))
     raise BenchError(reason("no_reference", cause=parse_reason(failure.read_text("utf-8"))))

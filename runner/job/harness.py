@@ -31,6 +31,7 @@ from runner.contract.rounds import (
     read_rounds,
     save_round,
 )
+from runner.correctness.named_precision import judge_products, with_reason
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
@@ -238,8 +239,9 @@ class Harness:
 
     def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
+        contradiction = judge_products(cell, session)
         if self._job.purpose == "time":
-            return reason_columns("correct", reason("not_verified"))
+            return with_reason(reason_columns("correct", reason("not_verified")), contradiction)
         if self._agreement is None or is_compiled_for(cell, observed):
             self._enter(cell, "verify")
         timed = verify_timed(session, self._job, cell, self._references, observed)
@@ -247,7 +249,7 @@ class Harness:
             self._agreement = verify_session(
                 session, self._job, self._references, self._clock, observed
             )
-        return join_verified(self._agreement, timed)
+        return with_reason(join_verified(self._agreement, timed), contradiction)
 
     def _trace(self, cell: Cell) -> None:
         """Profile an iteration, last of all, as it may slow the process; or leave a reason."""

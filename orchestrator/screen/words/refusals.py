@@ -218,6 +218,9 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         "outputs_differ": "the outputs differ from the fp32 reference by"
         " {difference:beside allowed} ({output}), {precision} is allowed"
         " {allowed:beside difference}",
+        "outputs_differ_alike": "the outputs differ from the fp32 reference by"
+        " {difference:beside allowed} in a factor or an offset of all values ({output}),"
+        " {precision} is allowed {allowed:beside difference}",
         "outputs_differ_at_worst": "the outputs differ from the fp32 reference by"
         " {difference:beside allowed} at the worst position ({output}), {precision} is allowed"
         " {allowed:beside difference}",
@@ -240,6 +243,14 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         " {precision}",
         "unlikely_tokens": "{wrong} of {tokens} generated tokens are not the likeliest by its own"
         " logits",
+    },
+    "Name the precision in which it computes, or take another runtime.": {
+        "products_differ": "the cell names {precision}, but its matrix products are computed in"
+        " {products}"
+    },
+    "Load weights that were rounded to no other type, or name the precision that they have.": {
+        "weights_differ": "{others} of {compared:plural parameter}, {first} first, do not hold the"
+        " reference's weights in {precision}"
     },
     "Measure starts on a machine with one clock.": {
         "clocks_disagree": "processes disagree about the time here, so starts cannot be timed"

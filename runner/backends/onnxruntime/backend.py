@@ -1,7 +1,8 @@
 """A session of ONNX Runtime over the prepared graphs of a job."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from runner.backends.base import (
     Region,
     Stage,
 )
-from runner.backends.evidence import SeenKernels, look_again
+from runner.backends.evidence import SeenKernels, format_counts, has_room_again, look_again
 from runner.backends.graphs.generation import DecodeLoop, GraphGenerator
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
 from runner.backends.onnxruntime.device import (
@@ -25,7 +26,7 @@ from runner.backends.onnxruntime.device import (
     cpu_device,
     find_cuda_device,
 )
-from runner.backends.onnxruntime.evidence import onnx_kernels, prove, trace
+from runner.backends.onnxruntime.evidence import onnx_kernels, profiled_products, prove, trace
 from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.onnxruntime.query import (
     OnnxExecutor,
@@ -125,6 +126,7 @@ class OnnxSession(GraphSession):
         self.region: Region = copies if self._device.memory == "cpu" else "device"
         self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
+        self.products: Mapping[str, int] | None = None
         instantiated = monotonic()
         self._graphs = OnnxGraphs(job, self._device, threads, graphs)
         self.stages_ns: Mapping[Stage, int] = {
@@ -182,7 +184,14 @@ class OnnxSession(GraphSession):
         def look() -> SeenKernels:
             return onnx_kernels(opened, self._device, repeated)
 
-        return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
+        again = partial(look_again, self._job, weights_bytes, look)
+        proof, evidence = prove(query, self._device, again)
+        # Once a session, as other sizes change no types; a compiled graph is one node.
+        if self.products is None and not self._device.compiles:
+            with suppress(Exception):  # whatever ends a profile, it costs no measurement
+                if has_room_again(self._job, weights_bytes):
+                    self.products = profiled_products(opened, query)
+        return proof, {**evidence, "products": format_counts(self.products or {})}
 
     def trace(self, action: Query, stem: Path) -> None:
         trace(action, self._graphs.latest, stem)

@@ -19,9 +19,11 @@ from runner.backends.evidence import (
     busy_time,
     format_counts,
     join_distinct,
+    narrowest,
     observe,
     save_trace,
 )
+from runner.backends.graphs.session import PRODUCTS
 from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import Nodes, OnnxGraph, nodes_of, refuses_fallback
@@ -126,6 +128,19 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
     if not kernels:
         return None
     return busy_time((e["ts"], e["ts"] + e["dur"]) for e in computing) / _MICROSECONDS
+
+
+def profiled_products(opened: OnnxGraph, query: Query) -> Counter[str]:
+    """Matrix products and convolutions of a query by the type of their narrowest operand.
+
+    They are those of a profile: it has the nodes as they were fused, and the types of what went in.
+    """
+    counts: Counter[str] = Counter()
+    for event in _second_call(opened, query)[1]:
+        about = event.get("args", {})
+        if event["cat"] == OPERATOR_CATEGORY and about.get("op_name") in PRODUCTS:
+            counts.update(narrowest(name for one in about["input_type_shape"] for name in one))
+    return counts
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:

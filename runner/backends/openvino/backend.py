@@ -18,15 +18,10 @@ from runner.backends.openvino.device import (
     base_name,
     find_openvino_device,
     identity_model,
+    product_types,
 )
 from runner.backends.openvino.evidence import openvino_kernels, prove, trace
-from runner.backends.openvino.graph import (
-    CompiledPart,
-    OpenVINOGraph,
-    OpenVINOGraphs,
-    Quantized,
-    int8_products,
-)
+from runner.backends.openvino.graph import CompiledPart, OpenVINOGraph, OpenVINOGraphs, Quantized
 from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
 from runner.backends.peaks import PeakKernels
@@ -85,7 +80,7 @@ def _options_of(compiled: ov.CompiledModel) -> dict[str, str]:
 
 
 def _int8_products(parts: Sequence[CompiledPart]) -> int:
-    return sum(int8_products(part.compiled) for part in parts)
+    return product_types(part.compiled for part in parts)["int8"]
 
 
 def _text(value: object) -> str:
@@ -101,6 +96,7 @@ class OpenVINOSession(GraphSession):
 
     interop_threads = None
     clock_resolution_s = None
+    products: Mapping[str, int] | None = None
     timed_region = (
         "OpenVINO's synchronous infer: inputs lie in host memory that the request reads, outputs "
         "in the request's own, which it keeps; copies to a device and conversion to its precision "
@@ -194,6 +190,8 @@ class OpenVINOSession(GraphSession):
             return openvino_kernels(repeated, lambda: self._requests, self._compiler)
 
         weights_bytes = sum(part.size_bytes for part in parts)
+        if isinstance(query, GraphQuery):
+            self.products = product_types(query.compiled)
         return prove(query, self._device, lambda: look_again(self._job, weights_bytes, look))
 
     def trace(self, action: Query, stem: Path) -> None:

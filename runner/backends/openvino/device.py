@@ -2,7 +2,8 @@
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from shutil import disk_usage
@@ -12,6 +13,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
+from runner.backends.evidence import number_type
 from runner.contract.axes import Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.host import cpu_model
@@ -33,6 +35,8 @@ _OUT_OF_MEMORY = re.compile(
 )
 """Messages of the plugins for CPU, GPU and NPU, and of the allocator that all of them use."""
 _LOCATION = re.compile(r"Exception from \S+:\d+:")
+_PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
+"""The kinds of matrix products and convolutions, as the plug-in for processors calls them."""
 _HINTS: Mapping[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 """The arithmetic to request; in an int8 model that of operators which are not quantised."""
 _PLACEMENT: Mapping[str, object] = {
@@ -224,3 +228,9 @@ def operator_types(compiled: Any) -> Iterator[tuple[str, str]]:
         kind, type_ = (str(about[key].astype(str)) for key in ("layerType", "runtimePrecision"))
         if kind not in {"Const", "Input", "Output"} and type_ not in {"", "undefined", "dynamic"}:
             yield kind, type_
+
+
+def product_types(parts: Iterable[Any]) -> Counter[str]:
+    """Matrix products and convolutions of compiled models, by the type that they compute in."""
+    types = (types for part in parts for types in operator_types(part))
+    return Counter(number_type(type_) for kind, type_ in types if kind in _PRODUCTS)

@@ -14,6 +14,7 @@ from runner.backends.evidence import (
     SeenKernels,
     TraceEvent,
     UnseenKernels,
+    format_counts,
     join_distinct,
     observe,
     save_trace,
@@ -24,6 +25,7 @@ from runner.backends.openvino.device import (
     arithmetic_of_compiled,
     base_name,
     operator_types,
+    product_types,
 )
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays
 from runner.contract.record.verdict import Proof
@@ -52,7 +54,8 @@ def prove(
         "device_full_name": device.full_name,
         "available_devices": ", ".join(device.available),
         "inference_precision": join_distinct(arithmetic_of_compiled(part) for part in parts),
-        "operators": ", ".join(f"{type_} {count}" for type_, count in sorted(types.items())),
+        "operators": format_counts(types),
+        "products": format_counts(product_types(parts)),
         "outputs": str(outputs),
         **outcome.times,
         **outcome.failure,

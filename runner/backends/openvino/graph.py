@@ -12,7 +12,7 @@ import openvino as ov
 
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.session import run_parts
-from runner.backends.openvino.device import Compiler, operator_types, refusals
+from runner.backends.openvino.device import Compiler, refusals
 from runner.backends.openvino.query import GraphQuery, PartExecutor, PartRequest, Slot, to_slot
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
@@ -27,7 +27,6 @@ from runner.measure.environment import versions
 _SAMPLES = 8
 _SEED_OFFSET = 1_000
 """Added to the job's seed, so that calibration draws other inputs than those measured."""
-_PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
 
 PartModels = Mapping[Part, ov.Model]
 Compile = Callable[[ov.Model], ov.CompiledModel]
@@ -101,13 +100,6 @@ def calibration(
     for inputs in calibration_queries(job.model, single, seeds):
         run_parts(graph.takes, calls, inputs)
     return samples
-
-
-def int8_products(compiled: ov.CompiledModel) -> int:
-    """The number of matrix products and convolutions that take int8."""
-    return sum(
-        kind in _PRODUCTS and type_ in {"i8", "u8"} for kind, type_ in operator_types(compiled)
-    )
 
 
 class CompiledPart(NamedTuple):

@@ -6,8 +6,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as operators
 
-from runner.backends.openvino.device import Compiler, base_name
-from runner.backends.openvino.graph import int8_products
+from runner.backends.openvino.device import Compiler, base_name, product_types
 from runner.backends.peaks import (
     INTEGERS_PER_UNIT,
     Kernel,
@@ -57,7 +56,7 @@ class _OpenVINOPeaks:
         weights = operators.convert(operators.constant(random_matrix(size, np.int8)), np.float32)
         scaled = operators.multiply(weights, operators.constant(np.float32(1 / INTEGERS_PER_UNIT)))
         compiled = self._compiled(value, operators.matmul(inputs, scaled, False, False))
-        if not int8_products(compiled):
+        if not product_types([compiled])["int8"]:
             return None
         return self._kernel(compiled, random_matrix(size, np.float32))
 

@@ -32,7 +32,7 @@ from runner.backends.torch.device import (
     parameter_type,
     wait_for,
 )
-from runner.backends.torch.evidence import prove, trace
+from runner.backends.torch.evidence import ProductTypes, prove, trace
 from runner.backends.torch.int8 import quantise, quantised_types
 from runner.backends.torch.model import (
     fill_parameters,
@@ -48,7 +48,7 @@ from runner.backends.torch.query import (
     all_tensors,
     float_arrays,
 )
-from runner.backends.torch.training import TorchTrainer
+from runner.backends.torch.training import TorchTrainer, spread_elements
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.host import cpu_model
@@ -62,6 +62,7 @@ from runner.measure.environment import versions
 
 _SHARED = "transformers.modeling_utils"
 _LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
+_KEPT = 256  # elements of each parameter that are shown, at least
 _CHECKED_AT_ONCE = 1 << 20
 """Elements of an output that are looked at together, as the look takes copies of them."""
 _OUT_OF_MEMORY_MESSAGES = (
@@ -97,6 +98,9 @@ class TorchSession:
     """A model in eager mode on one device; `instantiate` includes the search for the device."""
 
     clock_resolution_s = None
+    products: Mapping[str, int] | None = None
+    sees_products = True
+    """False where a look at each operator would have other code executed than is timed."""
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
 
     def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
@@ -194,8 +198,17 @@ class TorchSession:
     def arrays(self, outputs: object) -> dict[str, FloatArray]:
         return float_arrays(outputs)
 
+    def weights(self) -> dict[str, FloatArray]:
+        return {
+            name: spread_elements(parameter, _KEPT).to("cpu", torch.float32).numpy()
+            for name, parameter in self._model.named_parameters()
+        }
+
     def prove(self, query: Query, iteration: Iteration | None = None) -> ProofEvidence:
-        return prove(query, self._model, self._device, iteration)
+        seen = ProductTypes() if self.sees_products else None
+        proof, evidence = prove(query, self._model, self._device, iteration, seen)
+        self.products = None if seen is None else dict(seen.counts)
+        return proof, evidence
 
     def trace(self, action: Query, stem: Path) -> None:
         trace(action, stem, self._device)

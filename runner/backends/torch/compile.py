@@ -52,6 +52,8 @@ def _compiled_so_far() -> _Compilation:
 class CompiledSession(TorchSession):
     """A model compiled at the first call of every shape, from cold caches for each cell."""
 
+    sees_products = False
+
     def __init__(self, job: Job, chosen: TorchDevice, began_ns: int) -> None:
         super().__init__(job, chosen, began_ns)
         # Further shapes than these would be executed eagerly without a message.

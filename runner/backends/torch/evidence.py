@@ -1,15 +1,27 @@
-"""Evidence that the claimed device did the work."""
+"""Evidence that the claimed device did the work, and in which types of numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import profile
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from runner.backends.base import Iteration, Query
-from runner.backends.evidence import COPIES, Kernels, Observation, busy_time, join_distinct, observe
+from runner.backends.evidence import (
+    COPIES,
+    Kernels,
+    Observation,
+    busy_time,
+    format_counts,
+    join_distinct,
+    narrowest,
+    observe,
+)
 from runner.backends.torch.device import activities
 from runner.backends.torch.int8 import quantised_types
 from runner.backends.torch.query import TorchQuery, all_tensors, device_names
@@ -21,12 +33,42 @@ _SEEN_BY_TENSORS = ("cpu", "mps")
 computed them: operators that MPS lacks are errors, as `device` lets none fall back to the CPU."""
 _HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 _MICROSECONDS = 1_000_000
+_PRODUCTS = frozenset(
+    {"mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "einsum", "_grouped_mm", "_scaled_mm"}
+    | {"_int_mm", "linear_dynamic", "convolution", "conv1d", "conv2d", "conv3d"}
+)
+"""Operators that multiply matrices, beside those of attention."""
+_ATTENTION = "scaled_dot_product"
+_PACKED = "quantized"  # the namespace of operators whose weights are packed int8
+
+
+class ProductTypes(TorchDispatchMode):
+    """Counts the products within its context by the type of their narrower operand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del types
+        name = getattr(func, "overloadpacket", func).__name__
+        if name in _PRODUCTS or _ATTENTION in name:
+            operands = [str(tensor.dtype) for tensor in all_tensors(args)[:2]]
+            packed = ["int8"] if func.namespace == _PACKED else []
+            self.counts.update(narrowest(operands + packed))
+        return func(*args, **(kwargs or {}))
 
 
 def prove(
-    query: Query, model: torch.nn.Module, device: torch.device, iteration: Iteration | None = None
+    query: Query,
+    model: torch.nn.Module,
+    device: torch.device,
+    iteration: Iteration | None = None,
+    products: ProductTypes | None = None,
 ) -> tuple[Proof, dict[str, str]]:
-    outcome = observe(query)
+    """Run the query once, in the context of `products`, and the iteration for its kernels."""
+    with products or nullcontext():
+        outcome = observe(query)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     devices = {
         "parameters": device_names(model.parameters()),
@@ -35,10 +77,13 @@ def prove(
         "outputs": device_names(all_tensors(outcome.outputs)),
     }
     types = {str(parameter.dtype) for parameter in model.parameters()} | quantised_types(model)
+    buffers = {str(buffer.dtype) for buffer in model.buffers() if buffer.is_floating_point()}
     evidence = {
         "claimed": str(device),
         **{name: join_distinct(names) for name, names in devices.items()},
         "parameter_types": join_distinct(types),
+        "buffer_types": join_distinct(buffers),
+        **({} if products is None else {"products": format_counts(products.counts)}),
         **outcome.times,
         **outcome.failure,
     }

@@ -63,7 +63,7 @@ def _signed_blocks(elements: npt.NDArray[np.float32]) -> Iterator[npt.NDArray[np
         yield signs.reshape(rows, SIZE)
 
 
-def _spread_elements(tensor: torch.Tensor, count: int) -> torch.Tensor:
+def spread_elements(tensor: torch.Tensor, count: int) -> torch.Tensor:
     """A copy of at least that many evenly spaced elements, or of all it has."""
     elements = tensor.detach().flatten()
     return elements[:: max(1, len(elements) // count)].clone()
@@ -138,7 +138,7 @@ class TorchTrainer:
         self._stepped = False
         model.train()
         self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._before = {n: _spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
+        self._before = {n: spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
         self._optimizer = torch.optim.AdamW(self._trained.values(), lr=LEARNING_RATE)
 
     @property
@@ -194,7 +194,7 @@ class TorchTrainer:
 
     def changed_share(self) -> float:
         shares = [
-            changed & (_spread_elements(self._squares(name), _SAMPLE) != 0)
+            changed & (spread_elements(self._squares(name), _SAMPLE) != 0)
             for name, changed in self._changes().items()
         ]
         return float(torch.cat(shares).double().mean()) if shares else 0.0
@@ -213,7 +213,7 @@ class TorchTrainer:
                 gradients[name] = sketch(gradient)
 
         def elements() -> dict[str, FloatArray]:
-            spread = {name: _spread_elements(p, SIZE) for name, p in parameters.items()}
+            spread = {name: spread_elements(p, SIZE) for name, p in parameters.items()}
             return {name: kept.to("cpu", torch.float64).numpy() for name, kept in spread.items()}
 
         before, loss = elements(), np.nan
@@ -247,7 +247,7 @@ class TorchTrainer:
         """By parameter with a gradient, whether each kept element differs from before."""
         stepped = self._optimizer.state
         return {
-            name: before != _spread_elements(self._trained[name], _SAMPLE)
+            name: before != spread_elements(self._trained[name], _SAMPLE)
             for name, before in self._before.items()
             if not stepped or self._trained[name] in stepped
         }

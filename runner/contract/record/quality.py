@@ -72,12 +72,17 @@ class Trust(Outcome):
     difference_mean: Deviation | None = None
     """That output's: norm of the mean difference over all positions of all queries, by the same
     size: what is wrong everywhere in the same direction."""
+    difference_shared: Deviation | None = None
+    """That output's: norm of what a factor and an offset that all values share explain of the
+    difference, by the norm of the reference."""
     tolerance: NonNegative[float] | None = None
     """The `difference_relative` that this output is allowed in this precision."""
     tolerance_row: NonNegative[float] | None = None
     """The `difference_row` that it is allowed."""
     tolerance_mean: NonNegative[float] | None = None
     """The `difference_mean` that it is allowed."""
+    tolerance_shared: NonNegative[float] | None = None
+    """The `difference_shared` that it is allowed."""
     tolerance_share: Deviation | None = None
     """The difference at `difference_where` by its tolerance; above 1 the outputs are wrong."""
     cosine_similarity: Cosine | None = None

@@ -19,6 +19,7 @@ from runner.backends.onnxruntime.evidence import (
     SessionFacts,
     judge_nodes,
     onnx_kernels,
+    profiled_products,
     profiled_time_s,
     prove,
     trace,
@@ -65,6 +66,12 @@ def test_the_facts_behind_a_proof(query: OnnxQuery) -> None:
         "inputs": "cpu",
         "outputs": "cpu",
     }
+
+
+def test_products_are_told_by_the_types_that_went_into_them(parts_query: OnnxQuery) -> None:
+    usual = parts_query.opened.sessions
+    assert profiled_products(parts_query.opened, parts_query) == {"fp32": 2}
+    assert parts_query.opened.sessions is usual
 
 
 def test_a_cpu_session_behind_the_claim_of_a_gpu_is_contradicted(query: OnnxQuery) -> None:

@@ -61,8 +61,10 @@ def test_the_facts_behind_a_proof(session: OpenVINOSession, query: GraphQuery) -
         "claimed": "CPU",
         "execution_devices": "CPU",
         "inference_precision": "f32",
+        "products": "fp32 1",
         "outputs": "1",
     }
+    assert session.products == {"fp32": 1}
 
 
 def test_a_claim_of_another_device_than_openvino_took_is_contradicted(query: GraphQuery) -> None:

@@ -42,6 +42,8 @@ def test_the_facts_behind_a_proof(session: TorchSession, query: TorchQuery) -> N
         "inputs": "cpu",
         "outputs": "cpu",
         "parameter_types": "torch.float32",
+        "buffer_types": "none",
+        "products": "fp32 6",
     }
 
 
