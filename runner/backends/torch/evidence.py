@@ -42,11 +42,11 @@ _ATTENTION = "scaled_dot_product"
 _PACKED = "quantized"  # the namespace of operators whose weights are packed int8
 
 
-class ProductTypes(TorchDispatchMode):
+class ProductTypes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the products within its context by the type of their narrower operand."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.counts: Counter[str] = Counter()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
