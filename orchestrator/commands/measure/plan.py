@@ -110,7 +110,10 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
 
 
 def _this_machine(request: PlanRequest) -> Machine:
-    """This machine, which looks for a device when a cell needs one; exports need none."""
+    """This machine, which looks for a device when a cell needs one; exports need none.
+
+    For processes it also looks for what their packages need beside them.
+    """
     machine = this_machine(request.purpose)
     if request.prepares:
         return machine
@@ -118,8 +121,12 @@ def _this_machine(request: PlanRequest) -> Machine:
 
     @cache
     def find_lack(backend: Backend) -> Reason | None:
-        launcher = preview_launcher(request.options.launcher)
-        return device_lack(backend, in_container=launcher.needs_images)
+        in_container = preview_launcher(request.options.launcher).needs_images
+        lack = device_lack(backend, in_container=in_container)
+        stack = CATALOGUE[backend].stack
+        if lack or in_container or stack is None or stack.lacks is None:
+            return lack
+        return stack.lacks()
 
     load, cores = others_load(), psutil.cpu_count() or 1
     return replace(machine, find_lack=find_lack, load=load, cores=cores)
@@ -185,24 +192,6 @@ def with_exports(plan: Plan, request: PlanRequest) -> PlanReport:
         for variant in exports_left(plan, request.results, launcher, options.weights_seed)
     )
     return PlanReport(plan, tuple(exports))
-
-
-def _this_machine(request: PlanRequest) -> Machine:
-    """This machine, which also lacks what processes would not find beside their packages."""
-    machine = this_machine(request.purpose)
-    lacking = {
-        backend: explanation
-        for backend, spec in CATALOGUE.items()
-        if backend in request.parsed.measure and spec.stack and spec.stack.lacks
-        if (explanation := spec.stack.lacks())
-    }
-    if not lacking or request.prepares:
-        return machine
-    from orchestrator.launchers.registry import preview_launcher
-
-    if preview_launcher(request.options.launcher).needs_images:
-        return machine
-    return replace(machine, unavailable={**lacking, **machine.unavailable})
 
 
 def _plan(

@@ -56,8 +56,10 @@ def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
     """The plan to be made of a verification on these backends by that launcher."""
+    matrix: Path | Matrix
+    overrides: tuple[str, ...] = ()
     if request.matrix is None:
-        matrix, overrides = verify_matrix(request.axes, backends), ()
+        matrix = verify_matrix(request.axes, backends)
     else:
         matrix = request.matrix
         named = {name: words for name, words in request.axes.items() if words}
