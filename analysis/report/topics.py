@@ -13,12 +13,8 @@ from analysis.charts.durations import duration_charts
 from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
 from analysis.charts.scenarios import offline_curves, server_curves
 from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
-from analysis.compatibility.families import (
-    FamilySummary,
-    MeanRatio,
-    doubt_lines,
-    summarise_families,
-)
+from analysis.compatibility import families
+from analysis.compatibility.families import UNDECIDED, FamilySummary, MeanRatio
 from analysis.compatibility.ratings import HIGH_SHARE, MEDIUM_SHARE, Rating, rate
 from analysis.compatibility.verdicts import read_evidence
 from analysis.report.cells import CELL_FIELDS, GRADE_FIELD
@@ -103,21 +99,20 @@ def _reason(rating: Rating) -> RowFacts:
 
 def _family_section(results: ReportedResults) -> ReportSection:
     """A row for each family: its best backend, int8's memory, scaling with the batch."""
-    families = summarise_families(results.source, results.shown)
-    rows = [_family(one) for one in families]
+    summaries = families.summarise_families(results.source, results.shown)
     means = "Ratios are geometric means, with the least and the greatest of the cells."
-    notes = (means, *doubt_lines(families, results.selection.threshold))
-    table = Table("Families", _FAMILIES, rows, notes, "families").filled()
-    return table_section("families", "Families", table)
+    notes = (means, *families.doubt_lines(summaries, results.selection.threshold))
+    table = Table("Families", _FAMILIES, [*map(_family, summaries)], notes, "families")
+    return table_section("families", "Families", table.filled())
 
 
 def _family(summary: FamilySummary) -> RowFacts:
     return {
         "family": summary.family,
         "models": summary.models,
-        "backend": summary.backend or "undecided",
+        "backend": summary.backend or UNDECIDED,
         "largest_batch": summary.largest_batch,
-        **_mean("speedup", summary.speedup),
+        **_mean("speedup", summary.speedup if summary.backend else None),
         **_mean("memory", summary.int8_memory),
         **_mean("scaling", summary.scaling),
     }

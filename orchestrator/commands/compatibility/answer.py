@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from analysis.compatibility.families import (
     REFERENCE,
+    UNDECIDED,
     FamilySummary,
     MeanRatio,
     doubt_lines,
@@ -88,7 +89,6 @@ _WORDY, _ESSENTIAL = 3, 2
 """Backends beside which there is room for words in place of a dash, and those never left out."""
 _IMPORTED_MARK = "*"
 _NOT_MEASURED: Level = "not measured"
-_UNDECIDED = "undecided"
 _RATIOS = ("speedup", "int8_memory", "scaling")
 
 
@@ -273,7 +273,7 @@ def _families_table(families: Sequence[FamilySummary]) -> Table:
         {
             "family": f"{one.family}{_IMPORTED_MARK if one.sources else ''}",
             "models": one.models,
-            "backend": one.backend or _UNDECIDED,
+            "backend": one.backend or UNDECIDED,
             "speedup": _ratio_text(one.speedup) if one.backend else None,
             "int8_memory": _ratio_text(one.int8_memory),
             "scaling": _ratio_text(one.scaling, f" at b{one.largest_batch}"),

@@ -29,7 +29,7 @@ from runner.contract.record.verdict import DoubtCode, explains
 
 _COMPARED_BY: tuple[AxisName, ...] = (
     *("backend", "runtime", "precision", "batch_size", "sequence_length", "threads", "workers"),
-    *("mode", "model"),
+    "model",
 )
 """Properties by which a run's results are compared, the likeliest question first."""
 _BATCHES = "1,2,4,8"
