@@ -136,7 +136,7 @@ def _best(
         )
         if best is None or (2 * len(shared) > len(cells[best]) and own > theirs):
             best = name
-    mean = _mean([*cells[best].values()], lambda one: one.speedup) if best else None
+    mean = _mean([*cells[best].values()] if best else others, lambda one: one.speedup)
     if mean is None or 2 * mean.sure <= mean.cells:
         return None, None, mean
     if mean.value < 1:

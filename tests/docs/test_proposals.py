@@ -30,6 +30,7 @@ SAMPLES = {
     "example": "performance",
     "option": "--resume",
     "options": "--backend available",
+    "KEEP_MEMORY": "NAME=VALUE",
     "where": "",
     "folders.run.elsewhere": "",
     "folder.elsewhere": "",

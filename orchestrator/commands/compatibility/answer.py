@@ -301,7 +301,7 @@ def _family_notes(families: Sequence[FamilySummary]) -> Iterator[str]:
     faster = [
         f"{one.backend} {format_number(one.speedup.value)} times for {one.family}"
         for one in families
-        if one.speedup and one.backend != REFERENCE
+        if one.speedup and one.backend not in (None, REFERENCE)
     ]
     if faster:
         yield f"faster than the CPU beyond noise: {', '.join(faster)}"

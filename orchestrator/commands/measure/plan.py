@@ -121,12 +121,13 @@ def _this_machine(request: PlanRequest) -> Machine:
 
     @cache
     def find_lack(backend: Backend) -> Reason | None:
+        stack = CATALOGUE[backend].stack
+        find_beside = stack and stack.lacks
+        if not find_beside and "cpu" in CATALOGUE[backend].locks:
+            return None
         in_container = preview_launcher(request.options.launcher).needs_images
         lack = device_lack(backend, in_container=in_container)
-        stack = CATALOGUE[backend].stack
-        if lack or in_container or stack is None or stack.lacks is None:
-            return lack
-        return stack.lacks()
+        return find_beside() if find_beside and not lack and not in_container else lack
 
     load, cores = others_load(), psutil.cpu_count() or 1
     return replace(machine, find_lack=find_lack, load=load, cores=cores)

@@ -145,7 +145,7 @@ def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> 
 
 @pytest.mark.parametrize(
     ("error", "code", "number"),
-    [(0.02, "pairs_would_decide", 11), (0.1, "pairs_would_not_decide", None)],
+    [(0.02, "pairs_would_decide", 11), (0.2, "pairs_would_not_decide", None)],
 )
 def test_no_more_pairs_are_said_to_decide_than_are_made(
     error: float, code: str, number: int | None

@@ -162,7 +162,9 @@ def test_links_of_a_hubs_cache_lead_somewhere_inside_the_container(tmp_path: Pat
 def test_weights_that_are_gone_or_changed_are_not_launched(tmp_path: Path) -> None:
     folder = a_weights_folder(tmp_path / "weights")
     task = with_own_weights(cpu_task(), folder)
-    next(folder.glob("*.safetensors")).write_bytes(b"other weights")
+    (weights,) = folder.glob("*.safetensors")
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with raises_words(Unavailable, match="were planned"):
         task.staged()
 

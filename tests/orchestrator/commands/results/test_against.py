@@ -115,7 +115,7 @@ def test_a_changed_model_is_judged_by_name_where_somebody_asks_for_it(
     then, now = (digest(spec)[:12] for spec in (MODEL, CHANGED))
     bundle = tmp_path / "base.zip"
     write_bundle(database, ("base",), bundle, force=False)
-    for baseline, by_name in (("base", True), ("last~1", True), (str(bundle), False)):
+    for baseline, by_name in (("base", True), ("last~2", True), (str(bundle), False)):
         request = RegressionRequest(
             SelectionRequest(database), baseline, "foreign", threshold=0.03, by_name=by_name
         )

@@ -49,11 +49,14 @@ ROUNDS = "--set measure.rounds=2 --set measure.max_rounds=4"
 
 @pytest.fixture(autouse=True)
 def matrices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix that says how long to measure, and one that does not."""
+    """A matrix that says how long to measure, one that does not, and the allocator's settings."""
     text = (ROOT / "matrix.yaml").read_text("utf-8")
     (tmp_path / "matrix.yaml").write_text(text)
     (tmp_path / "plain.yaml").write_text(text.partition("\nmeasure:\n")[0])
     monkeypatch.chdir(tmp_path)
+    for setting in KEEP_MEMORY.split():
+        monkeypatch.setenv(*setting.split("=", 1))
+    monkeypatch.setenv("HTTP_PROXY", "")
 
 
 def the_report(profile: str, doubt: Doubt, command: str) -> RunReport:
@@ -113,7 +116,7 @@ def the_report(profile: str, doubt: Doubt, command: str) -> RunReport:
             *("audit", FAULTS, f"{BENCH} --iterations 9 --inherit-environ HTTP_PROXY"),
             f"Let glibc keep freed memory (`export {KEEP_MEMORY}`) and pass that on by"
             f" `{INHERIT_KEEPING}`, then:",
-            f"--model bert-tiny --iterations 9 --inherit-environ HTTP_PROXY {INHERIT_KEEPING}",
+            f"--model bert-tiny --profile quick --iterations 9 --inherit-environ HTTP_PROXY {INHERIT_KEEPING}",
         ),
         (
             *("quick", ROUNDING, TRAINING + " --training-precision pure"),

@@ -232,7 +232,7 @@ FIREFOX = BrowserFinding("firefox", "/usr/bin/firefox", None, None, False, "not 
 
 @pytest.fixture
 def with_stack(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_command, "require_stack", lambda backend: None)
+    monkeypatch.setattr(doctor_command, "require_stack", lambda *_, **__: None)
 
 
 def a_trial(folder: Path, script: str) -> str:

@@ -242,7 +242,7 @@ SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7)
             "refused 2 rows that no device made: a, b; 7 damaged files were left out:"
             " 0.parquet: cut, 1.parquet: cut, 2.parquet: cut, 3.parquet: cut, 4.parquet: cut"
             " and 2 more",
-            "--resume`; all others were merged",
+            "--resume RUN_ID`; all others were merged",
         ),
         (
             MergeReport(3, refused=tuple(f"run/cell{number}" for number in range(8))),
