@@ -116,7 +116,8 @@ def the_report(profile: str, doubt: Doubt, command: str) -> RunReport:
             *("audit", FAULTS, f"{BENCH} --iterations 9 --inherit-environ HTTP_PROXY"),
             f"Let glibc keep freed memory (`export {KEEP_MEMORY}`) and pass that on by"
             f" `{INHERIT_KEEPING}`, then:",
-            f"--model bert-tiny --profile quick --iterations 9 --inherit-environ HTTP_PROXY {INHERIT_KEEPING}",
+            "--model bert-tiny --profile quick --iterations 9 --inherit-environ HTTP_PROXY"
+            f" {INHERIT_KEEPING}",
         ),
         (
             *("quick", ROUNDING, TRAINING + " --training-precision pure"),
