@@ -118,9 +118,7 @@ class ComparedValue:
     def speedup_interval(self) -> Estimate | None:
         """The speed-up with its interval, which is that of the ratio or of its inverse."""
         ratio = self.interval
-        if ratio is None or self.more_is_better:
-            return ratio
-        return ratio.inverse
+        return ratio if ratio is None or self.more_is_better else ratio.inverse
 
 
 @dataclass(frozen=True)
@@ -305,11 +303,8 @@ def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
     ratio = result.value / first.value
-    interval = outcome = None
-    if result is not first:
-        outcome = result.outcome_beside(first, metric)
-        if result.interval and first.interval:
-            interval = result.interval.over(first.interval)
+    interval = None if result is first else result.ratio_to(first)
+    outcome = None if result is first else result.outcome_beside(first, metric)
     more = metric.more_is_better
     scaling = _scaling(result, first, by, metric)
     return ComparedValue(

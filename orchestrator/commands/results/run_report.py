@@ -16,7 +16,7 @@ from analysis.results.trust import (
     doubt_contradictions,
     summarise_grades,
 )
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.outcomes import THRESHOLD, outcome_facts
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.store.query.runs import resolve_group, resolve_run
 from orchestrator.store.store import Store
@@ -140,8 +140,7 @@ def _lead_data(lead: Lead) -> dict[str, Any]:
     return {
         "cell": lead.behind.cell_id,
         "times_as_fast": asdict(lead.ratio),
-        "outcome": lead.outcome.word(METRICS["latency"]),
-        "undecided_because": lead.outcome.because,
+        **outcome_facts(lead.outcome, METRICS["latency"]),
     }
 
 
