@@ -20,10 +20,11 @@ from orchestrator.commands.regress.judging import JUDGING, Judging
 from orchestrator.commands.results.selected import ResultSelection
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.lines import print_json, print_line
-from orchestrator.screen.sheet_output import SheetOutput
+from orchestrator.screen.sheet_output import ChartFile
 from orchestrator.store.health.decisions import KnownStep, accept_changes, withdraw_changes
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
+from orchestrator.system.options import Force, Json, Output, asked_format, choice
 from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import NothingToDo, UsageError
 
@@ -202,10 +203,20 @@ class _Steps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Output(SheetOutput):
+class _Output:
+    """Options of the output of verdicts."""
+
+    format_: Annotated[
+        _Format | None,
+        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
+    ] = None
+    output: Output = None
+    chart: ChartFile = None
+    force: Force = False
     wide: Annotated[
         bool, typer.Option("--wide", help="Leave no column out, and no cell without a change.")
     ] = False
+    json: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +236,7 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
 
     def execute(self) -> int:
         self._require_agreement()
-        form, selected = self.form, self.selected
+        form, selected = asked_format(self.format_, as_json=self.json), self.selected
         if self.accept is not None:
             self.refuse_beside("--accept", _OF_JUDGEMENTS)
             self._print(accept_step(selected, self.accept, self.because or ""))
@@ -236,6 +247,7 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
             return 0
         from orchestrator.commands.regress.answer import judge_regressions
         from orchestrator.commands.regress.output import require_verdict_output, show_verdicts
+        from orchestrator.screen.sheet_output import draw_chart
 
         database = selected.database
         require_verdict_output(form, self.output, self.chart, force=self.force, database=database)
@@ -249,7 +261,7 @@ class RegressCommand(Judging, _Steps, _Output, ResultSelection, Command):
         if self.bisect:
             return self._search_causes(request, form)
         answer = judge_regressions(request)
-        self.draw(answer.chart)
+        draw_chart(self.chart, answer.chart)
         show_verdicts(answer, form, self.output, wide=self.wide)
         return answer.exit_code
 
