@@ -224,7 +224,6 @@ class Store:
         return self._answer(results.measurement, result_id)
 
     def launched(self, cell_id: str) -> set[str]:
-        """The runs that launched this cell."""
         return self._answer(runs.launched, cell_id)
 
     def nearest(self, result_id: str) -> str | None:

@@ -51,7 +51,6 @@ class Replay:
 
     @property
     def outcome(self) -> RatioOutcome:
-        """The outcome of its speed now by that then."""
         ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")
         launches = (self.then.rounds, self.now.rounds)
         return ratio_outcome(ratio and ratio.inverse, max(grades), launches=launches)

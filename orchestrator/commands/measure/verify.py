@@ -55,7 +55,6 @@ class VerifyRequest:
 def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
-    """The plan to be made of a verification on these backends by that launcher."""
     matrix: Path | Matrix
     overrides: tuple[str, ...] = ()
     if request.matrix is None:

@@ -35,8 +35,6 @@ _REASONS = 7
 _EMPTY = 5
 _PATHS = 4
 _IMPORTED = "*"
-_COST = METRICS["energy"]
-"""A metric that is better or worse, as a cost is."""
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
@@ -249,7 +247,7 @@ def _ranked_document(
     unit, objective = figure_unit(answer, one.candidate.cell), answer.requirements.objective
     return _candidate_document(one.candidate) | {
         "rank": rank,
-        **outcome_facts(one.outcome, METRICS.get(objective.name, _COST)),
+        **outcome_facts(one.outcome, METRICS.get(objective.name, METRICS["energy"])),
         "basis": one.figure.basis,
         "unit": unit,
         **_figure_document(objective.name, one.figure),

@@ -8,7 +8,7 @@ from analysis.results.answer import Comparison, Lead, Ranking
 from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
 from analysis.results.trust import Change, GradeSummary
 from analysis.statistics import outcomes
-from analysis.statistics.numbers import format_number
+from analysis.statistics.numbers import format_number, number_range
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
@@ -176,14 +176,13 @@ def _check(rows: Sequence[ResultRow], *, alone: bool) -> str:
         return f"{outputs} agree with {'fp32' if alone else 'the reference'}"
     model = "this model" if len({row.model for row in rows}) == 1 else "these models"
     known = {"off by": [row.off for row in rows], "allowed": [row.tolerance for row in rows]}
-    sizes = [f"{name} {_span(shares)} %" for name, shares in known.items() if None not in shares]
+    sizes = [
+        f"{name} {number_range(100 * share for share in shares if share is not None)} %"
+        for name, shares in known.items()
+        if None not in shares
+    ]
     within = f"{outputs} within what {precision} may do to {model}"
     return f"{within}: {', '.join(sizes)}" if sizes else within
-
-
-def _span(shares: Sequence[float | None]) -> str:
-    percents = [100 * share for share in shares if share is not None]
-    return " to ".join(dict.fromkeys(map(format_number, (min(percents), max(percents)))))
 
 
 def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:
