@@ -110,10 +110,7 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
 
 
 def _this_machine(request: PlanRequest) -> Machine:
-    """This machine, which looks for a device when a cell needs one; exports need none.
-
-    For processes it also looks for what their packages need beside them.
-    """
+    """This machine, which looks for a device when a cell needs one, and what packages lack."""
     machine = this_machine(request.purpose)
     if request.prepares:
         return machine

@@ -107,10 +107,7 @@ class Forecast:
             self._started = self._heard = self._clock()
 
     def visit(self, cell: Cell, job: Job) -> None:
-        """A round of this cell is over that is not its last.
-
-        Beyond the fewest rounds, as many are expected to follow as came already.
-        """
+        """A round of this cell is over; beyond the fewest, as many are expected to follow."""
         self._heard = self._clock()
         if self._times[cell.id] == 1 and cell.id in self._left:
             fewest, beyond = job.measure.rounds, job.round - job.measure.rounds

@@ -127,10 +127,7 @@ def run_back(
 def resolve_run(
     name: str, runs: Sequence[RunSummary], database: Path, able: Container[str] | None = None
 ) -> str:
-    """The id of the run named; `last` is the newest of those that are able to answer, or of all.
-
-    `runs` are sorted, the newest first. Where none is able, the question itself says so.
-    """
+    """The id of the run named; `last` is the newest of those able to answer, else of all."""
     back = steps_back(name)
     if back is not None and runs:
         ids = newest_first(runs)

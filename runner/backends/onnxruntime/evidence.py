@@ -131,10 +131,7 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
 
 
 def profiled_products(opened: OnnxGraph, query: Query) -> Counter[str]:
-    """Matrix products and convolutions of a query by the type of their narrowest operand.
-
-    They are those of a profile: it has the nodes as they were fused, and the types of what went in.
-    """
+    """Products of a query by the type of their narrowest operand, of nodes as they were fused."""
     counts: Counter[str] = Counter()
     for event in _second_call(opened, query)[1]:
         about = event.get("args", {})
