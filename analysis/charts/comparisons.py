@@ -59,8 +59,7 @@ def property_comparison(
     chosen, _ = questions
     for metric in metrics_of(selection, metric_names):
         complete = with_intervals(source, metric_values(source, chosen, metric), metric)
-        comparison = compare_by([*complete.values()], by, metric)
-        if chart := comparison_chart(comparison):
+        if chart := comparison_chart(compare_by([*complete.values()], by, metric)):
             return (chart,)
     return ()
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from analysis.results.selection import runs_with
+from analysis.results.source import text
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
 from orchestrator.planning.estimate import cell_estimate
@@ -93,7 +95,9 @@ def find_original(result_id: str, database: Path) -> Original:
     with Store.open_readonly(database) as store:
         name = result_id
         if steps_back(run) is not None and (known := store.runs()):
-            name = f"{resolve_run(run, known, database, store.launched(cell_id))}/{cell_id}"
+            of_cell = f"r.cell_id = {text(cell_id)} AND r.phase IS DISTINCT FROM 'plan'"
+            able = runs_with(store, "benchmark_results", of_cell)
+            name = f"{resolve_run(run, known, database, able)}/{cell_id}"
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise UsageError(

@@ -88,14 +88,6 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ]
 
 
-def launched(connection: DuckDBPyConnection, cell_id: str) -> set[str]:
-    sql = """
-        SELECT DISTINCT run_id FROM benchmark_results
-        WHERE cell_id = ? AND phase IS DISTINCT FROM 'plan'
-    """
-    return {row["run_id"] for row in fetch(connection, sql, cell_id)}
-
-
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
     sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
     row = connection.execute(sql, [run_id]).fetchone()
