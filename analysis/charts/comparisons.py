@@ -88,8 +88,7 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
         len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
     )
     title = f"times as good as {beside}"
-    with_one = [*points, {"speedup": 1.0}]
-    axis = log_axis("speedup", title, with_one, "speedup", "low", "high")
+    axis = log_axis("speedup", title, [*points, {"speedup": 1.0}], "speedup", "low", "high")
     spec = row_chart(
         points,
         axis,

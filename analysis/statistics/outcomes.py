@@ -116,8 +116,8 @@ def _unless(is_open: bool, grade: Grade, kind: RatioOutcomeKind) -> RatioOutcome
 
 def outcome_facts(outcome: RatioOutcome | None, quantity: Judged) -> dict[str, str | None]:
     """The fields of JSON that tell an outcome; null for a baseline."""
-    word = outcome and outcome.word(quantity)
-    return {"outcome": word, "undecided_because": outcome and outcome.because}
+    word = outcome.word(quantity) if outcome else None
+    return {"outcome": word, "undecided_because": outcome.because if outcome else None}
 
 
 def undecided_reason(code: str | None) -> str | None:

@@ -105,8 +105,7 @@ class PlanReport:
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     """Plan for this machine; with the id of a run, its verdicts are `done`."""
-    plan = _plan(request, _this_machine(request), resume)
-    return with_exports(plan, request)
+    return with_exports(_plan(request, _this_machine(request), resume), request)
 
 
 def _this_machine(request: PlanRequest) -> Machine:

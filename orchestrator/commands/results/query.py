@@ -93,8 +93,7 @@ class _TerminalText(BytesIO):
     """Text on its way to the terminal."""
 
     def write(self, content: Any, /) -> int:
-        text = escape_control(bytes(content).decode())
-        return sys.stdout.buffer.write(text.encode())
+        return sys.stdout.buffer.write(escape_control(bytes(content).decode()).encode())
 
 
 def print_shown(answer: "ShownAnswer", question: Question) -> None:
