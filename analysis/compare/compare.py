@@ -239,17 +239,10 @@ def _left_out(
 
 
 def compare_by(
-    values: Sequence[MetricValue],
-    by: str,
-    metric: Metric,
-    *,
-    baseline: str | None = None,
-    across_hosts: bool = False,
+    values: Sequence[MetricValue], by: str, metric: Metric, *, baseline: str | None = None
 ) -> ComparisonBy:
-    """Compare results that differ in one property and what follows from it; by `BASELINES` for
-    None.
-    """
-    groups = groups_of(values, by, metric, across_hosts=across_hosts)
+    """Compare results that differ in one property; with the value of `BASELINES` for None."""
+    groups = groups_of(values, by, metric)
     return _comparison(groups, by, metric, baseline, len(values))
 
 
