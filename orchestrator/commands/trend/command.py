@@ -152,7 +152,11 @@ def _notes(trends: Trends, hidden: int) -> Iterator[str]:
             " read: a GLOB or other filters choose them."
         )
     yield from _answer(trends)
-    yield from _trust(trends)
+    if trends.without_levels:
+        yield (
+            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
+            " for change points: the extra `analysis` finds them."
+        )
     if trends.once:
         yield f"Measured once, and not here: {trends.once:,} series."
 
@@ -185,14 +189,6 @@ def _step_words(series: TrendSeries, step: TrendStep) -> str:
     candidates = f"candidates: {named}" if changes else "nothing that is known changed between them"
     runs = f"run {step.before.facts['run_id']} to {step.after.facts['run_id']}"
     return f"{series.cell_id}: times {format_number(step.ratio.value)} from {runs}; {candidates}"
-
-
-def _trust(trends: Trends) -> Iterator[str]:
-    if trends.without_levels:
-        yield (
-            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
-            " for change points: the extra `analysis` finds them."
-        )
 
 
 def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> Trends:
