@@ -112,9 +112,8 @@ def test_a_runs_report_shows_the_grades_that_are_left(database: Path, hour: int)
         for case, (results, losers) in enumerate(CASES)
         if hour < len(results)
     }
-    assert {
-        row.model: row.grade for row in report_runs(str(hour), database).runs[0].results
-    } == grades
+    (report,) = report_runs(str(hour), database).runs
+    assert {row.model: row.grade for row in report.results} == grades
 
 
 def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> None:
