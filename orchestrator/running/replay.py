@@ -31,6 +31,7 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
 from runner.contract.record.record import JOB_FAULTS, recorded_job
 
+_RESULTS = "a result is RUN_ID/CELL_ID; `orchestrator query latest_results --wide` lists them"
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
 
@@ -102,10 +103,7 @@ def find_original(result_id: str, database: Path) -> Original:
     if measured is None:
         raise UsageError(
             f"{result_id!r} is not a result in {database}",
-            hint=f"did you mean {near}?"
-            if near
-            else "a result is RUN_ID/CELL_ID; `orchestrator"
-            " query latest_results --wide` lists them",
+            hint=f"did you mean {near}?" if near else _RESULTS,
         )
     if measured.phase == "plan":
         raise UsageError(
