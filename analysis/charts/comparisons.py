@@ -59,8 +59,7 @@ def property_comparison(
     chosen, _ = questions
     for metric in metrics_of(selection, metric_names):
         complete = with_intervals(source, metric_values(source, chosen, metric), metric)
-        comparison = compare_by([*complete.values()], by, metric)
-        if chart := comparison_chart(comparison):
+        if chart := comparison_chart(compare_by([*complete.values()], by, metric)):
             return (chart,)
     return ()
 
@@ -89,8 +88,7 @@ def comparison_chart(comparison: ComparisonBy) -> Chart | None:
         len(compared) - len(shown), "ratio", "between the ends drawn here are in the table."
     )
     title = f"times as good as {beside}"
-    with_one = [*points, {"speedup": 1.0}]
-    axis = log_axis("speedup", title, with_one, "speedup", "low", "high")
+    axis = log_axis("speedup", title, [*points, {"speedup": 1.0}], "speedup", "low", "high")
     spec = row_chart(
         points,
         axis,

@@ -113,7 +113,6 @@ def source_hash(text: str) -> str:
 
 
 def chart_page(chart: Chart) -> bytes:
-    """A page of one chart that holds all it needs."""
     library = vega_script()
     title, sentence = html.escape(chart.title), html.escape(chart.sentence)
     description = json.dumps({"width": "container", **chart.drawn(PAGE)}).replace("<", "\\u003c")

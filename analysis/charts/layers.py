@@ -87,7 +87,6 @@ def backends_of(points: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def backend_colour(backends: Sequence[str], *, legend: bool = True) -> Spec:
-    """Colour, or shape, that stands for the backend."""
     colour: Spec = {"field": "backend", "type": "nominal", "scale": {"domain": [*backends]}}
     return colour if legend else {**colour, "legend": None}
 

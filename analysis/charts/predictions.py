@@ -126,7 +126,6 @@ def _differing(cells: Sequence[DrawnCell], size: AxisName) -> tuple[str, ...]:
 
 
 def _line_name(one: DrawnCell, names: Sequence[str]) -> str:
-    """The name of the line that a cell is a point of."""
     facts = {**vars(one.cell), "device": one.device}
     path = [path_words(facts)] if {"backend", "runtime"} & {*names} else []
     others = [

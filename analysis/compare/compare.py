@@ -118,9 +118,7 @@ class ComparedValue:
     def speedup_interval(self) -> Estimate | None:
         """The speed-up with its interval, which is that of the ratio or of its inverse."""
         ratio = self.interval
-        if ratio is None or self.more_is_better:
-            return ratio
-        return ratio.inverse
+        return ratio if ratio is None or self.more_is_better else ratio.inverse
 
 
 @dataclass(frozen=True)
@@ -241,17 +239,10 @@ def _left_out(
 
 
 def compare_by(
-    values: Sequence[MetricValue],
-    by: str,
-    metric: Metric,
-    *,
-    baseline: str | None = None,
-    across_hosts: bool = False,
+    values: Sequence[MetricValue], by: str, metric: Metric, *, baseline: str | None = None
 ) -> ComparisonBy:
-    """Compare results that differ in one property and what follows from it; by `BASELINES` for
-    None.
-    """
-    groups = groups_of(values, by, metric, across_hosts=across_hosts)
+    """Compare results that differ in one property; with the value of `BASELINES` for None."""
+    groups = groups_of(values, by, metric)
     return _comparison(groups, by, metric, baseline, len(values))
 
 
@@ -305,11 +296,8 @@ def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
     ratio = result.value / first.value
-    interval = outcome = None
-    if result is not first:
-        outcome = result.outcome_beside(first, metric)
-        if result.interval and first.interval:
-            interval = result.interval.over(first.interval)
+    interval = None if result is first else result.ratio_to(first)
+    outcome = None if result is first else result.outcome_beside(first, metric)
     more = metric.more_is_better
     scaling = _scaling(result, first, by, metric)
     return ComparedValue(

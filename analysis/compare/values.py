@@ -103,9 +103,12 @@ class MetricValue(ResultValue):
     def key(self) -> tuple[str, str | None]:
         return self.result_id, self.facts[PART]
 
+    def ratio_to(self, first: "MetricValue") -> Estimate | None:
+        """The ratio to another with its 95 % interval; None where one of both has none."""
+        return self.interval.over(first.interval) if self.interval and first.interval else None
+
     def outcome_beside(self, first: "MetricValue", metric: Metric) -> RatioOutcome:
-        """The outcome of this result by that of another."""
-        ratio = self.interval.over(first.interval) if self.interval and first.interval else None
+        ratio = self.ratio_to(first)
         return ratio_outcome(
             ratio.inverse if ratio and not metric.more_is_better else ratio,
             *(max(self.grade, first.grade), metric.threshold),

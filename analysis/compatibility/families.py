@@ -118,8 +118,7 @@ def _best(
 ) -> tuple[str | None, str | None, MeanRatio | None]:
     """The backend, its rival, and the speed-up, where most of its cells show that it is faster.
 
-    Two backends are compared in the cells that both have, and only if these are most of the cells
-    of the one that has more. Grades must let them show differences.
+    Two are compared in the cells that both have, if these are most of the one that has more.
     """
     if len(backends) == 1:
         return backends[0], None, None

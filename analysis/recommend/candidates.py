@@ -104,9 +104,8 @@ def path_of(candidate: Candidate) -> tuple[str, str, str, str]:
 
 def is_no_faster(one: Candidate, other: Candidate) -> bool:
     """True for the same candidate with a larger batch, whose queries are no shorter."""
-    path = question_of(one.cell) + path_of(one)
-    larger = one.cell.batch_size > other.cell.batch_size
-    return larger and path == question_of(other.cell) + path_of(other)
+    paths = [question_of(of.cell) + path_of(of) for of in (one, other)]
+    return one.cell.batch_size > other.cell.batch_size and paths[0] == paths[1]
 
 
 Basis: TypeAlias = Literal["measured", "predicted"]

@@ -83,10 +83,7 @@ def machines_in(source: ArrowSource, selection: Selection) -> tuple[CandidateMac
 def measured_values(
     source: ArrowSource, selection: Selection, metric: str
 ) -> dict[PlacedCell, MetricValue]:
-    """The value of each cell on each machine: our own, not of grade D, and the newest.
-
-    Of imports those are taken first whose settings most of them have.
-    """
+    """The value of each cell on each machine: our own, as most are set, not of grade D, newest."""
     values = metric_values(source, selection, METRICS[metric])
     chosen: dict[PlacedCell, MetricValue] = {}
     settings = Counter(value.facts[SETTINGS] for value in values)

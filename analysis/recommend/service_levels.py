@@ -150,10 +150,9 @@ def _shares_by_counts(level: ServiceLevel, durations: MeasuredDurations) -> tupl
     """The most and the least chance that a percentile keeps the limit, by durations beyond it.
 
     These are the tails of a binomial distribution that make the exact interval of Clopper and
-    Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
-    Biometrika 26 (1934), 404-413; of order statistics, Hahn and Meeker, "Statistical Intervals"
-    (1991), section 5.2. Durations that depend on each other count for fewer, and those of one
-    launch are as much faster or slower as processes may be in one of twenty cases.
+    Pearson, Biometrika 26 (1934), 404-413; of order statistics, Hahn and Meeker, "Statistical
+    Intervals" (1991), section 5.2. Durations that depend on each other count for fewer, and those
+    of one launch are as much faster or slower as processes may be in one of twenty cases.
     """
     count = durations.count
     worth = max(1, min(count, math.floor(durations.effective or count)))

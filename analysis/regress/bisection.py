@@ -207,9 +207,7 @@ class Bisection:
 
     @property
     def next(self) -> Version | None:
-        """The version to measure next. Both ends come first: what differs by the machine alone
-        goes.
-        """
+        """The version to measure next, both ends first: what differs by the machine alone goes."""
         for index in self.ends:
             if not self._results(index):
                 is_refused = self.versions[index].name in self.refused

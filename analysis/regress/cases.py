@@ -284,7 +284,6 @@ def _histories(
 
 
 def _until(after: LaunchedResult, history: Sequence[PastResult]) -> list[PastResult]:
-    """The history up to this result."""
     moment = (after.facts["measured_at"], after.facts["result_id"])
     if moment[0] is None:
         return []

@@ -232,10 +232,8 @@ def _judgement(
             worse = max(case.before, case.after, key=lambda side: side.grade)
             if (promise := PROMISES[worse.grade]) > threshold:
                 facts = {"grade": worse.grade, "run": worse.run_id}
-                verdict, reason = (
-                    "inconclusive",
-                    VerdictReason("grade_allows", 100 * promise, facts),
-                )
+                verdict = "inconclusive"
+                reason = VerdictReason("grade_allows", 100 * promise, facts)
     if verdict == "inconclusive" and reason is not None:
         reason = replace(reason, lacks=question.base.lacks or question.run.lacks)
     return Judgement(

@@ -63,8 +63,7 @@ class SeriesNoise:
     difference: Callable[[int, int], ShiftSpread]
     """The spread of the difference of two runs with so many launches, in logarithms."""
     share: Callable[[int], float] = lambda _: 1.0
-    """The share of the test's level that the verdict after so many launches has; the rest is for
-    the other looks at which the comparison could have ended."""
+    """The share of the test's level that the verdict after so many launches has."""
 
 
 def noise_between(
@@ -126,13 +125,10 @@ def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoi
 def share_of_look(pairs: int) -> float:
     """The share of the level of a test that a look after so many pairs may spend.
 
-    It is what the spending function adds since the look before; a comparison that ends between two
-    looks, as its time is spent, spends that of the next one. The function is a power of the share
-    of pairs: Kim & DeMets, "Design and analysis of group sequential tests based on the type I error
-    spending rate function", Biometrika 74 (1987), 149-154, after Lan & DeMets, "Discrete sequential
-    boundaries for clinical trials", Biometrika 70 (1983), 659-663. Their boundaries follow from the
-    joint distribution of all looks; here the shares bound the chance of a false alarm by its sum
-    (Bonferroni), whatever the distribution is.
+    It is what the spending function, a power of the share of pairs (Kim & DeMets, Biometrika 74
+    (1987), 149-154), adds since the look before; a comparison that ends between two looks, as its
+    time is spent, spends that of the next one. Their boundaries follow from the joint distribution
+    of all looks; here the shares bound the chance of a false alarm by its sum (Bonferroni).
     """
     last = LOOKS[-1]
     reached = min((look for look in LOOKS if look >= pairs), default=last)

@@ -135,7 +135,6 @@ class ReportedResults:
 def reported_results(
     source: ArrowSource, selection: Selection, most: int = MOST_RESULTS
 ) -> ReportedResults:
-    """The newest results of a selection."""
     rows = source.arrow(
         f"SELECT * FROM {selection.relation} ORDER BY measured_at DESC NULLS LAST, result_id"
         f" LIMIT {most}"

@@ -66,7 +66,6 @@ _FAMILIES = (
 
 
 def _rating_section(results: ReportedResults) -> ReportSection:
-    """The ratings of all models of the selection on all backends."""
     ratings = rate(read_evidence(results.source, results.selection))
     rows = [_reason(one) for one in ratings if one.level != "not measured"]
     reasons = Table("Levels with what they rest on", _REASONS, rows, name="rated").filled()

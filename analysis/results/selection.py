@@ -160,10 +160,12 @@ def newest_of_hosts(selection: Selection) -> Selection:
 def timed_runs(source: ArrowSource, selection: Selection) -> set[str]:
     """The runs with a selected result that has a time, or a rate where a file tells no time."""
     every = replace(selection, run_id=None, every=True)
-    table = source.arrow(f"""
-        SELECT DISTINCT r.run_id FROM {every.relation} r
-        WHERE coalesce(r.latency_median_ms, r.latency_mean_ms, r.throughput) IS NOT NULL
-    """)
+    timed = "coalesce(r.latency_median_ms, r.latency_mean_ms, r.throughput) IS NOT NULL"
+    return runs_with(source, every.relation, timed)
+
+
+def runs_with(source: ArrowSource, relation: str, condition: str) -> set[str]:
+    table = source.arrow(f"SELECT DISTINCT r.run_id FROM {relation} r WHERE {condition}")
     return set(table["run_id"].to_pylist())
 
 
@@ -184,12 +186,8 @@ def runs_sharing(
     if not wanted["series"]:
         return set()
     every = replace(selection, run_id=None, every=True)
-    table = source.arrow(f"""
-        SELECT DISTINCT r.run_id FROM {every.relation} r
-        WHERE {series} IN ({", ".join(wanted["series"])})
-            AND r.run_id NOT IN ({", ".join(map(text, wanted["runs"]))})
-    """)
-    return set(table["run_id"].to_pylist())
+    shares = f"{series} IN ({', '.join(wanted['series'])})"
+    return runs_with(source, every.relation, shares) - {*wanted["runs"]}
 
 
 _TIMED = f"{IS_OURS} AND r.status = 'ok' AND r.latency_median_s IS NOT NULL"
@@ -211,11 +209,8 @@ class VersionRecord:
 
 
 def runs_of_cells(source: ArrowSource, cells: Sequence[str]) -> set[str]:
-    table = source.arrow(f"""
-        SELECT DISTINCT r.run_id FROM benchmark_results r
-        WHERE {_TIMED} AND r.cell_id IN ({", ".join(map(text, cells[:_AT_ONCE]))})
-    """)
-    return set(table["run_id"].to_pylist())
+    named = f"r.cell_id IN ({', '.join(map(text, cells[:_AT_ONCE]))})"
+    return runs_with(source, "benchmark_results", f"{_TIMED} AND {named}")
 
 
 def version_records(

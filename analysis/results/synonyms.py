@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from runner.contract.axes import AXES, RUNTIMES, Axis, AxisName
 
 AVAILABLE = "available"
-_EVERY = ("all", "any", "every", "auto")
 """The word by which `bench` takes every backend of the machine; no cell has it."""
+_EVERY = ("all", "any", "every", "auto")
 _KEYS: Mapping[str, Axis] = {word: axis for axis in AXES for word in (axis.name, *axis.synonyms)}
 _VALUES: Mapping[AxisName, Mapping[str, str]] = {
     "backend": {

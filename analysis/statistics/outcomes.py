@@ -114,6 +114,12 @@ def _unless(is_open: bool, grade: Grade, kind: RatioOutcomeKind) -> RatioOutcome
     return RatioOutcome("undecided", f"grade_{grade.lower()}") if is_open else RatioOutcome(kind)
 
 
+def outcome_facts(outcome: RatioOutcome | None, quantity: Judged) -> dict[str, str | None]:
+    """The fields of JSON that tell an outcome; null for a baseline."""
+    word = outcome.word(quantity) if outcome else None
+    return {"outcome": word, "undecided_because": outcome.because if outcome else None}
+
+
 def undecided_reason(code: str | None) -> str | None:
     return _UNDECIDED[code][0] if code else None
 

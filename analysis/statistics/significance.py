@@ -43,8 +43,7 @@ class LaunchSamples:
     paired: bool = False
     """True if the launches took turns, so that those at the same place make a pair."""
     share: float = 1.0
-    """The share of the test's level that this look has, if the comparison could have ended at
-    several."""
+    """The share of the test's level that this look has, where there may be several."""
     variance: float = 0.0
     """The variance of launches that is known without these."""
     degrees: float = 0.0

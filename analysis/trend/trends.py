@@ -74,11 +74,10 @@ class TrendSeries:
     @cached_property
     def interval(self) -> Estimate | None:
         """That ratio with its 95 % interval; None where one of both has none."""
-        return _ratio(self.first, self.last)
+        return self.last.ratio_to(self.first)
 
     @cached_property
     def outcome(self) -> RatioOutcome:
-        """The outcome of the last result by the first."""
         return self.last.outcome_beside(self.first, self.metric)
 
     @property
@@ -88,12 +87,6 @@ class TrendSeries:
     @property
     def is_long(self) -> bool:
         return sum(value.facts["rounds"] or 1 for value in self.values) >= LEAST_HISTORY
-
-
-def _ratio(before: MetricValue, after: MetricValue) -> Estimate | None:
-    if before.interval is None or after.interval is None:
-        return None
-    return after.interval.over(before.interval)
 
 
 @dataclass(frozen=True)
@@ -184,7 +177,7 @@ def _with_steps(series: TrendSeries, launches: Sequence[PastResult | None]) -> T
         steps = (
             TrendStep(before, after, ratio)
             for before, after in pairwise(series.values)
-            if (ratio := _ratio(before, after)) is not None
+            if (ratio := after.ratio_to(before)) is not None
             and after.outcome_beside(before, series.metric).is_shown
         )
     ordered = sorted(steps, key=lambda step: -abs(math.log(step.ratio.value)))

@@ -92,7 +92,6 @@ class HostsDocument(Frozen):
 
 
 def read_hosts_file(path: Path) -> tuple[HostEntry, ...]:
-    """The hosts of a file."""
     source = read_source(path)
     try:
         document = HostsDocument.model_validate(source.data)

@@ -237,9 +237,7 @@ class OrderBook:
 class FleetObserver(Observer, Protocol):
     """Is told about a run's progress, host by host."""
 
-    def on_host(self, host: str) -> Observer:
-        """The observer of what happens on this host."""
-        ...
+    def on_host(self, host: str) -> Observer: ...
 
     def order_ended(self, host: str, fault: str | None) -> None:
         """The order that this host had is over; a fault says why it was lost."""

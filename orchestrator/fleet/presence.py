@@ -29,7 +29,6 @@ BUSY_REST_S = 10.0
 
 
 def ask_facts(transport: Transport, host: str, question: FactsWanted = _MEASURES) -> HostFacts:
-    """The facts about a host, as it tells them."""
     answer = ask_all({host: transport}, question=question)[host]
     if isinstance(answer, Unavailable):
         raise answer

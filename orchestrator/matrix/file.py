@@ -178,7 +178,6 @@ class MatrixDocument(Frozen):
 
 
 def keys_at(path: Sequence[str | int]) -> list[str]:
-    """The keys that the table at a path allows."""
     tables: dict[str, type] = {
         "include": Entry,
         "exclude": Entry,

@@ -98,8 +98,7 @@ def new_run_file(
 def known_spreads(results: Path, database: Path, host: str | None) -> dict[str, ProcessSpread]:
     """The calibrated spreads of this machine, and beside them those that its own results tell.
 
-    Those are of runs whose folders lie here, which no merge makes: no stranger's record can make
-    the intervals of this machine's own records narrower.
+    Those are of runs whose folders lie here, so no stranger's record makes intervals narrower.
     """
     learnt: dict[str, ProcessSpread] = {}
     with suppress(StoreError):  # whoever needs the database says so

@@ -8,14 +8,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from orchestrator.images.image import REVISION_LABEL
 from orchestrator.launchers.base import Launcher, Task
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.job_files import false_claim
 from orchestrator.running.launch import Launch, LaunchProgress, follow_launch, quote_runner
 from orchestrator.running.launch_limits import Deadline, OutputQuota, QuotaWatch, job_limit_s
 from orchestrator.running.observer import Observer
 from orchestrator.running.record_files import set_aside
-from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import own_commit
@@ -27,6 +29,7 @@ from runner.contract.errors import (
     DamagedFile,
     EngineUnavailable,
     ImageError,
+    RecordError,
     RecordNotSaved,
     StoreError,
     Unavailable,
@@ -34,9 +37,11 @@ from runner.contract.errors import (
 from runner.contract.files import RECORD_BYTES, read_plain, remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.processes import last_line
-from runner.contract.reasons import reason
+from runner.contract.reasons import Reason, facts_behind, reason
+from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
-from runner.contract.rounds import TIMED_SUFFIX, output_path, round_path
+from runner.contract.record.verdict import RemedyCode, doubt, with_doubt
+from runner.contract.rounds import TIMED_SUFFIX, output_path, raw_columns, read_rounds, round_path
 
 _POLL_S = 0.5
 
@@ -173,6 +178,30 @@ def _without_verification(folder: RunFolder, job: Job, cell: Cell) -> Record | N
     with translate_os_errors(out), suppress(FileNotFoundError):
         output_path(out, cell, TIMED_SUFFIX).replace(round_path(out, cell, job.round))
     return record_so_far(folder, cell, job.round, reason("verification_timeout"), "profile")
+
+
+def record_so_far(
+    folder: RunFolder, cell: Cell, rounds: int, explanation: Reason, remedy: RemedyCode
+) -> Record | None:
+    """The record of a cell's first rounds; None if there are none, or they tell of none.
+
+    The columns are those that the runner found with the last of them. They are a job's claims, and
+    count as far as those of a record file would.
+    """
+    jobs = folder.job_files.launched(cell.job_id)
+    if not rounds or not jobs:
+        return None
+    try:
+        results = read_rounds(folder.out(cell.job_id), cell, rounds)
+        so_far = results[-1].so_far
+        columns = {**so_far, **raw_columns(results)}
+        if rounds < (requested := jobs[-1].measure.rounds):
+            facts = {"requested": requested, **facts_behind("before", explanation)}
+            columns |= with_doubt(so_far, doubt("few_rounds", "B", rounds, remedy, **facts))
+        record = Record.of(jobs[-1], cell, Outcome(status="ok"), columns) if so_far else None
+    except (RecordError, DamagedFile, ValidationError, TypeError):
+        return None
+    return None if record is None or false_claim(record, cell, jobs[-1:]) else record
 
 
 def launch_job(

@@ -14,13 +14,12 @@ from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
 from orchestrator.running.due_launches import DueLaunch, due_launches
-from orchestrator.running.execute_job import Availability, LaunchContext, execute_job
+from orchestrator.running.execute_job import Availability, LaunchContext, execute_job, record_so_far
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import FAILURES, RunOutcome, end_run, save_skips, save_verdicts
-from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store

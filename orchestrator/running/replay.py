@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from analysis.results.selection import runs_with
+from analysis.results.source import text
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
 from orchestrator.planning.estimate import cell_estimate
@@ -29,6 +31,7 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
 from runner.contract.record.record import JOB_FAULTS, recorded_job
 
+_RESULTS = "a result is RUN_ID/CELL_ID; `orchestrator query latest_results --wide` lists them"
 _REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
 
@@ -93,15 +96,14 @@ def find_original(result_id: str, database: Path) -> Original:
     with Store.open_readonly(database) as store:
         name = result_id
         if steps_back(run) is not None and (known := store.runs()):
-            name = f"{resolve_run(run, known, database, store.launched(cell_id))}/{cell_id}"
+            of_cell = f"r.cell_id = {text(cell_id)} AND r.phase IS DISTINCT FROM 'plan'"
+            able = runs_with(store, "benchmark_results", of_cell)
+            name = f"{resolve_run(run, known, database, able)}/{cell_id}"
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise UsageError(
             f"{result_id!r} is not a result in {database}",
-            hint=f"did you mean {near}?"
-            if near
-            else "a result is RUN_ID/CELL_ID; `orchestrator"
-            " query latest_results --wide` lists them",
+            hint=f"did you mean {near}?" if near else _RESULTS,
         )
     if measured.phase == "plan":
         raise UsageError(

@@ -38,8 +38,7 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
     for job_id in folder.jobs.keys() & set(job_ids):
         cells = folder.jobs[job_id]
         rounds = folder.run.plan.measure[cells[0].backend].most_rounds
-        names = output_names(cells, rounds)
-        sweep = Sweep(folder.records / job_id, names, folder.path)
+        sweep = Sweep(folder.records / job_id, output_names(cells, rounds), folder.path)
         line = sweep.sweep()
         if line is not None:
             note(line)

@@ -9,7 +9,7 @@ import typer
 
 from orchestrator.screen.sheet import Sheet, require_output, sheet_format, show_sheet
 from orchestrator.system.files import output_file, require_free, require_no_stream
-from orchestrator.system.options import Force, Json, Output, Wide, asked_format, choice
+from orchestrator.system.options import Force, Json, Output, Wide, asked_format, format_choice
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ _DRAWINGS = {".png": "png_of", ".svg": "svg_of", ".html": "chart_page"}
 class SheetOutput:
     """The options of such a command."""
 
-    format_: Annotated[
-        _Format | None,
-        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
-    ] = None
+    format_: Annotated[_Format | None, format_choice(_Format)] = None
     output: Output = None
     chart: ChartFile = None
     force: Force = False

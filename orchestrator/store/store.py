@@ -223,10 +223,6 @@ class Store:
         """One verdict with what it takes to measure it again; None if it is not here."""
         return self._answer(results.measurement, result_id)
 
-    def launched(self, cell_id: str) -> set[str]:
-        """The runs that launched this cell."""
-        return self._answer(runs.launched, cell_id)
-
     def nearest(self, result_id: str) -> str | None:
         """The result id that may be meant by this one, or by a cell's id; None without any."""
         return self._answer(results.nearest, result_id)

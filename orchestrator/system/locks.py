@@ -55,11 +55,11 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
 
 
 def holds_devices(holder: str, folder: Path | None = None) -> bool:
-    """True if a living process holds a device under this name."""
+    """True if a living process holds a device under this name; what stands in brackets is none."""
     for note in (folder or _shared_folder()).glob("*.holder"):
         with suppress(OSError, ValueError):
             name, _, process = note.read_text("utf-8").rpartition(_PROCESS)
-            if name == holder and psutil.pid_exists(int(process)):
+            if name.partition(" (")[0] == holder and psutil.pid_exists(int(process)):
                 return True
     return False
 

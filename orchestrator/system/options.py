@@ -42,6 +42,10 @@ def choice(values: Any, name: str, *, help: str) -> Any:  # noqa: A002 -- as typ
     return typer.Option(name, metavar="|".join(words), help=help, parser=_one_of(words))
 
 
+def format_choice(values: Any) -> Any:
+    return choice(values, "--format", help="[default: what FILE's name says, else table]")
+
+
 def choice_argument(values: Any, *, help: str, show_default: bool = True) -> Any:  # noqa: A002
     words = get_args(values)
     return typer.Argument(

@@ -161,9 +161,7 @@ class ShowsProducts(Protocol):
 
     @property
     def products(self) -> Mapping[str, int] | None:
-        """Matrix products and convolutions by the type of their narrower operand, as last proven;
-        None if none could be seen.
-        """
+        """Products by the type of their narrower operand, as last proven; None if unseen."""
 
 
 class Session(Protocol):

@@ -153,7 +153,6 @@ def open_plain(path: Path, most_bytes: int, *, is_named: bool = False) -> Iterat
 
 
 def read_plain(path: Path, most_bytes: int, *, is_named: bool = False) -> bytes:
-    """The content of a plain file."""
     with _plain_handle(path, most_bytes, is_named=is_named) as (handle, size):
         content = os.read(handle, size + 1)
         # It may change meanwhile, or be longer than one call reads.

@@ -9,7 +9,7 @@ Logits of a large vocabulary take gigabytes, so arrays are read a block of rows 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,18 +46,10 @@ class Sums(NamedTuple):
     direction: npt.NDArray[np.float64] | float = 0.0  # the differences of all rows, by feature
 
     def plus(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.rows + other.rows,
-            self.values + other.values,
-            self.ours + other.ours,
-            self.theirs + other.theirs,
-            self.products + other.products,
-            self.reference + other.reference,
-            self.excess + other.excess,
-            self.errors + other.errors,
-            float(np.maximum(self.worst_row, other.worst_row)),
-            float(np.maximum(self.largest, other.largest)),
-            self.direction + other.direction,
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return Sums(*(mine + theirs for mine, theirs in pairs))._replace(
+            worst_row=float(np.maximum(self.worst_row, other.worst_row)),
+            largest=float(np.maximum(self.largest, other.largest)),
         )
 
     @property

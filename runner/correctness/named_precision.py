@@ -43,10 +43,7 @@ def take_weights(reference: dict[str, AnyArray]) -> dict[str, AnyArray]:
 def judge_weights(
     precision: Precision, session: Session, reference: Mapping[str, AnyArray]
 ) -> Reason | None:
-    """The reason why weights contradict the precision; those that only one side has are left out.
-
-    Parameters that a model keeps in fp32 in every precision may do so.
-    """
+    """The reason why weights that both sides have contradict the precision; fp32 never does."""
     ours = _weights_of(session)
     compared = sorted(ours.keys() & reference.keys())
     others = [name for name in compared if not _is_same(precision, ours[name], reference[name])]

@@ -101,8 +101,7 @@ def verify_session(
         )
         if tokens is not None and STEPS in outputs:
             logits = bind_fixed_prompt(session, job, clock).forced(tokens[0])
-            most = FLOORS[cell.precision].row
-            columns = judge_choices(columns, logits, tokens[0], most)
+            columns = judge_choices(columns, logits, tokens[0], FLOORS[cell.precision].row)
         columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
         if reference.failure and not columns["correct"]:
             facts = {"cause": found_in(columns), "honest": reference.failure}

@@ -76,8 +76,7 @@ class Loader:
             cpus = facts.cpu_affinity or () if session.region == "host" else ()
             limits = (self.job.limits.memory_bytes, facts.container_memory_limit_bytes)
             least = min((limit for limit in limits if limit is not None), default=None)
-            room = Room(last_cache_bytes(cpus), least)
-            self.peaks = peak_columns(session, room, self.clock)
+            self.peaks = peak_columns(session, Room(last_cache_bytes(cpus), least), self.clock)
         self.harness_overhead_s = harness_overhead_s(session.empty(), self.clock)
         return session
 

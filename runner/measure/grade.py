@@ -209,9 +209,7 @@ def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Dou
 def _page_faults(
     rounds: Sequence[RoundResult], summary: LatencySummary, host: Host
 ) -> Iterator[Doubt]:
-    """The doubt about time that goes into new memory, at most: threads share it if they fault at
-    once. Where glibc keeps memory already, or another library allocates, a smaller batch helps.
-    """
+    """The doubt about time that new memory takes, at most: threads that fault at once share it."""
     columns = page_fault_columns(rounds)
     if columns.get("page_faults", 0.0) < _NEW_MEMORY:
         return

@@ -29,9 +29,7 @@ def minor_faults() -> int:
 
 
 def fault_cost_s(clock: Clock = monotonic) -> float | None:
-    """Seconds per fault of mapping memory, writing to each page and unmapping it, less what writing
-    takes in mapped memory; None where the kernel counts no faults.
-    """
+    """Seconds that a fault costs beyond writing to its page; None where the kernel counts none."""
     costs = []
     for _ in range(PROBES):
         before, began = minor_faults(), clock()

@@ -12,7 +12,7 @@ from analysis.results.metrics import Metric
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_text
-from analysis.statistics.outcomes import undecided_reason
+from analysis.statistics.outcomes import outcome_facts, undecided_reason
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.compare.words import (
     basis_text,
@@ -89,7 +89,7 @@ def _data_row(
         **_ends("value", row.result.value, row.result.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        **_outcome(row, metric),
+        **outcome_facts(row.outcome, metric),
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
         "interval_of": basis_text(row.result.basis),
@@ -99,14 +99,6 @@ def _data_row(
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],
         **{name: facts[name] for name in (*QUESTION, "source", "family", "host")},
-    }
-
-
-def _outcome(row: ComparedValue, metric: Metric) -> dict[str, str | None]:
-    outcome = row.outcome
-    return {
-        "outcome": outcome.word(metric) if outcome else None,
-        "undecided_because": outcome.because if outcome else None,
     }
 
 
@@ -125,7 +117,8 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
     for _, group, row in _pairs(groups):
         is_first = row is group.rows[0]
         question = {name: group.shared.get(name) if is_first or repeats else "" for name in names}
-        cells.append({**question, **_shown(row, group, comparison.by), **_outcome(row, metric)})
+        outcome = outcome_facts(row.outcome, metric)
+        cells.append({**question, **_shown(row, group, comparison.by), **outcome})
     title, marks = heading(comparison, groups), {cell["marks"] for cell in cells}
     is_marked_alike = len(marks) == 1
     fields = [
@@ -202,7 +195,7 @@ def _pair_data(cell: ComparedCell, metric: Metric) -> dict[str, Any]:
         **_ends("baseline_value", before.value, before.interval),
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
-        **_outcome(row, metric),
+        **outcome_facts(row.outcome, metric),
         "grade": row.result.grade,
         "baseline_grade": before.grade,
         "interval_of": basis_text(row.result.basis),
@@ -237,7 +230,7 @@ def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
             "after": row.result.value,
             "speedup": row.speedup,
             "interval": interval_text(row.speedup_interval),
-            **_outcome(row, pair.metric),
+            **outcome_facts(row.outcome, pair.metric),
             "marks": ", ".join(dict.fromkeys((*before.marks, *row.result.marks))),
             "grades": " ".join(grade or "–" for grade in grades),
         }

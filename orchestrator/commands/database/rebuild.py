@@ -80,7 +80,6 @@ def restore_database(results: Path, database: Path, name: str) -> Restored:
 
 
 def _filed_runs(results: Path, database: Path) -> Iterator[str]:
-    """The ids of the runs of which there are files."""
     yield from (path.name for path in run_folders(results))
     imports = (results / IMPORTS_FOLDER).glob("[!.]*.parquet")
     for path in (*imports, *kept_files(database)):

@@ -95,8 +95,7 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         if self.output is not None:
             from orchestrator.system.files import require_free
 
-            database = self.database_file
-            require_free("--output", self.output, force=self.force, database=database)
+            require_free("--output", self.output, force=self.force, database=self.database_file)
 
     def measure(self, request: "PlanRequest") -> int:
         """Run what was requested, or show its plan; returns the exit code."""

@@ -105,15 +105,11 @@ class PlanReport:
 
 def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
     """Plan for this machine; with the id of a run, its verdicts are `done`."""
-    plan = _plan(request, _this_machine(request), resume)
-    return with_exports(plan, request)
+    return with_exports(_plan(request, _this_machine(request), resume), request)
 
 
 def _this_machine(request: PlanRequest) -> Machine:
-    """This machine, which looks for a device when a cell needs one; exports need none.
-
-    For processes it also looks for what their packages need beside them.
-    """
+    """This machine, which looks for a device when a cell needs one, and what packages lack."""
     machine = this_machine(request.purpose)
     if request.prepares:
         return machine

@@ -10,13 +10,8 @@ from analysis.results.metrics import METRICS
 from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
 from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
-from analysis.statistics.outcomes import (
-    THRESHOLD,
-    RatioOutcome,
-    deciding_lines,
-    equal_words,
-    ratio_outcome,
-)
+from analysis.statistics import outcomes
+from analysis.statistics.outcomes import THRESHOLD, RatioOutcome, ratio_outcome
 from analysis.statistics.ratios import Estimate
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.execution import execute_run
@@ -56,7 +51,6 @@ class Replay:
 
     @property
     def outcome(self) -> RatioOutcome:
-        """The outcome of its speed now by that then."""
         ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")
         launches = (self.then.rounds, self.now.rounds)
         return ratio_outcome(ratio and ratio.inverse, max(grades), launches=launches)
@@ -83,8 +77,7 @@ class Replay:
             "ratio": self.ratio,
             "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
             "threshold": THRESHOLD,
-            "outcome": self.outcome.word(METRICS["latency"]),
-            "undecided_because": self.outcome.because,
+            **outcomes.outcome_facts(self.outcome, METRICS["latency"]),
             "differences": self.differences,
         }
 
@@ -176,7 +169,7 @@ def _sentences(replay: Replay) -> Iterator[str]:
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
     yield _verdict(replay)
-    yield from deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
+    yield from outcomes.deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
 
 
 def _verdict(replay: Replay) -> str:
@@ -185,11 +178,11 @@ def _verdict(replay: Replay) -> str:
     if ratio is None:
         return f"There are no two {numbers} with {intervals} to compare."
     if replay.outcome.kind == "equal":
-        return f"The two {numbers} are {equal_words(THRESHOLD)}."
+        return f"The two {numbers} are {outcomes.equal_words(THRESHOLD)}."
     if not replay.outcome.is_shown:
         return f"Whether the two {numbers} differ is undecided ({replay.outcome.reason})."
     if seeks_peak(replay.now):
-        rate = Estimate(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+        rate = ratio.inverse
         return (
             f"They differ by more than their brackets leave open: now the peak is"
             f" {_share(rate.value)} % {'higher' if rate.value > 1 else 'lower'},"

@@ -196,8 +196,7 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
-    images = folder.run.options.images
-    where = make_launcher(launcher, observer.image_step, chosen=images)
+    where = make_launcher(launcher, observer.image_step, chosen=folder.run.options.images)
     reports: list[RunReport] = []
     outcome = execute_run(
         folder,
@@ -220,5 +219,4 @@ def report_merged(folder: RunFolder, observer: Observer, store: Store) -> "RunRe
 
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
-    report = report_stored(folder.run.run_id, store)
-    return replace(report, traces=tuple(saved_traces(folder)))
+    return replace(report_stored(folder.run.run_id, store), traces=tuple(saved_traces(folder)))

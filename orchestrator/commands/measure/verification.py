@@ -88,7 +88,6 @@ class Verification(Frozen):
 
 
 def verification_of(folder: RunFolder, command: str) -> Verification:
-    """The verdicts of a run that verified its cells."""
     sound = folder.sound_records()
     records = [sound[cell.id] for cell in folder.cells if cell.id in sound]
     libraries = (record.libraries or {} for record in records)

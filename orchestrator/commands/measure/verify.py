@@ -55,18 +55,10 @@ class VerifyRequest:
 def verification_plan(
     request: VerifyRequest, backends: Sequence[str], launcher: LauncherChoice
 ) -> PlanRequest:
-    """The plan to be made of a verification on these backends by that launcher."""
-    matrix: Path | Matrix
-    overrides: tuple[str, ...] = ()
-    if request.matrix is None:
-        matrix = verify_matrix(request.axes, backends)
-    else:
-        matrix = request.matrix
-        named = {name: words for name, words in request.axes.items() if words}
-        overrides = tuple(f"axes.{name}={','.join(words)}" for name, words in named.items())
+    named = request.axes.items() if request.matrix else ()
     return PlanRequest(
-        matrix,
-        overrides,
+        request.matrix or verify_matrix(request.axes, backends),
+        tuple(f"axes.{name}={','.join(words)}" for name, words in named if words),
         select=request.select,
         results=request.results,
         options=replace(request.options, launcher=launcher, verify_only=True),

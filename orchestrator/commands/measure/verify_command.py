@@ -31,9 +31,6 @@ _HELP: Mapping[AxisName, str] = {
 }
 
 
-_MATRICES = (".yaml", ".yml")
-
-
 @dataclass(frozen=True, kw_only=True)
 @with_axes(_HELP, _HELP)
 class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
@@ -58,7 +55,7 @@ class VerifyCommand(AxisOptions, FleetHosts, DatabaseChoice, Command):
     json: Json = False
 
     def execute(self) -> int:
-        matrix = self.file if self.file and self.file.suffix in _MATRICES else None
+        matrix = self.file if self.file and self.file.suffix in (".yaml", ".yml") else None
         if self.file is not None and matrix is None:
             self.refuse_beside(
                 "a bundle", {field.name for field in fields(self)} - {"file", "json"}

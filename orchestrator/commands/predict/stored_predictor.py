@@ -107,7 +107,6 @@ def save_predictor(database: Path, files: Mapping[str, str], digest: str) -> Pat
 
 
 def open_predictor(database: Path, source: ArrowSource) -> StoredPredictor:
-    """The predictor of a database, which is open as `source`."""
     from analysis.predict.examples.example_rows import changed_rows, rows_by_run
 
     folder = predictor_folder(database)

@@ -65,7 +65,6 @@ _FIELDS = (
 
 
 def trained_sheet(predictor: StoredPredictor, seconds: float) -> Sheet:
-    """A predictor that was trained in so many seconds."""
     manifest, folder = predictor.manifest, str(predictor.folder)
     notes = (
         f"{folder}: trained in {format_duration(round(seconds, 1))}",

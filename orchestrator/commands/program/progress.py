@@ -107,10 +107,7 @@ class Forecast:
             self._started = self._heard = self._clock()
 
     def visit(self, cell: Cell, job: Job) -> None:
-        """A round of this cell is over that is not its last.
-
-        Beyond the fewest rounds, as many are expected to follow as came already.
-        """
+        """A round of this cell is over; beyond the fewest, as many are expected to follow."""
         self._heard = self._clock()
         if self._times[cell.id] == 1 and cell.id in self._left:
             fewest, beyond = job.measure.rounds, job.round - job.measure.rounds
@@ -133,8 +130,8 @@ class Forecast:
     def done(self) -> int:
         return self.total - sum(map(math.ceil, self._left.values()))
 
-    @property
-    def time_left(self) -> str:
+    def __str__(self) -> str:
+        """The time left at this moment, for lines that are drawn again and again."""
         cells = list(self._left.items())  # while another thread may count one as done
         left_s = sum(self._estimates_s[name] * left / self._times[name] for name, left in cells)
         left = left_s / self.hosts
@@ -146,10 +143,6 @@ class Forecast:
             passed = min(on_time, _ALMOST * left / len(cells))
         left -= passed
         return f"about {format_duration(round(left * self._pace(left, self._clock())))} left"
-
-    def __str__(self) -> str:
-        """The time left at this moment, for lines that are drawn again and again."""
-        return self.time_left
 
     def _pace(self, left_s: float, until: float) -> float:
         """Time that cells take by their estimates, as far as is known."""
@@ -212,7 +205,7 @@ class PlainObserver(_Reporter):
         self._forecast.end(cell)
         count = f"{self._forecast.done}/{self._forecast.total}"
         verdict = self._describe(record)
-        print_note(f"[{count}] {cell.id}: {verdict}, {self._forecast.time_left}")
+        print_note(f"[{count}] {cell.id}: {verdict}, {self._forecast}")
 
 
 class LiveObserver(_Reporter):

@@ -38,8 +38,9 @@ from orchestrator.system.options import (
     choice,
     number_parser,
     parser_of,
+    split_words,
 )
-from orchestrator.system.text import parse_share, split_list
+from orchestrator.system.text import parse_share
 from runner.contract.axes import AXES, AxisName
 from runner.contract.errors import UsageError
 
@@ -61,10 +62,6 @@ _OTHER_AXES: tuple[AxisName, ...] = tuple(
 )
 _OF_NEXT = ("limit", "per", "select", "set_", "profile")
 _OUTPUT = ("results", "database", "format_", "output", "force", "wide", "json")
-
-
-def _names(texts: list[str] | None) -> list[str]:
-    return split_list(texts or ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +120,7 @@ class _Requirements:
         typer.Option(
             metavar="NAMES",
             help="Only these devices, by the names of `query hardware_info`.",
-            callback=_names,
+            callback=split_words,
         ),
     ] = None
     source: Annotated[

@@ -10,7 +10,7 @@ from analysis.recommend.choices import Choice, LeftOutCandidate, RankedCandidate
 from analysis.results.metrics import METRICS
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
-from analysis.statistics.outcomes import THRESHOLD, equal_words
+from analysis.statistics.outcomes import THRESHOLD, equal_words, outcome_facts
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.commands.recommend.words import (
     answer_words,
@@ -35,8 +35,6 @@ _REASONS = 7
 _EMPTY = 5
 _PATHS = 4
 _IMPORTED = "*"
-_COST = METRICS["energy"]
-"""A metric that is better or worse, as a cost is."""
 
 
 def recommendation_sheet(answer: Recommendation, form: str) -> Sheet:
@@ -249,8 +247,7 @@ def _ranked_document(
     unit, objective = figure_unit(answer, one.candidate.cell), answer.requirements.objective
     return _candidate_document(one.candidate) | {
         "rank": rank,
-        "outcome": one.outcome and one.outcome.word(METRICS.get(objective.name, _COST)),
-        "undecided_because": one.outcome and one.outcome.because,
+        **outcome_facts(one.outcome, METRICS.get(objective.name, METRICS["energy"])),
         "basis": one.figure.basis,
         "unit": unit,
         **_figure_document(objective.name, one.figure),

@@ -24,7 +24,7 @@ from orchestrator.screen.sheet_output import ChartFile
 from orchestrator.store.health.decisions import KnownStep, accept_changes, withdraw_changes
 from orchestrator.store.query.runs import resolve_run
 from orchestrator.store.store import Store
-from orchestrator.system.options import Force, Json, Output, asked_format, choice
+from orchestrator.system.options import Force, Json, Output, asked_format, format_choice
 from orchestrator.system.text import escape_control_line, plural
 from runner.contract.errors import NothingToDo, UsageError
 
@@ -206,10 +206,7 @@ class _Steps:
 class _Output:
     """Options of the output of verdicts."""
 
-    format_: Annotated[
-        _Format | None,
-        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
-    ] = None
+    format_: Annotated[_Format | None, format_choice(_Format)] = None
     output: Output = None
     chart: ChartFile = None
     force: Force = False

@@ -13,6 +13,7 @@ from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.differing import question_field
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import interval_percent, percent_text, signed_percent
+from analysis.statistics.outcomes import outcome_facts
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.sentences import (
@@ -56,7 +57,6 @@ def regression_document(answer: RegressionAnswer) -> dict[str, Any]:
 
 def judgement_data(judgement: Judgement) -> dict[str, Any]:
     metric, before, after = judgement.metric, judgement.before, judgement.after
-    outcome = judgement.outcome
     return {
         "cell": judgement.cell_id,
         "part": judgement.facts.get(PART),
@@ -66,8 +66,7 @@ def judgement_data(judgement: Judgement) -> dict[str, Any]:
         "more_is_better": metric.more_is_better,
         "verdict": judgement.verdict,
         "reason": judgement.reason,
-        "outcome": outcome and outcome.word(metric),
-        "undecided_because": outcome and outcome.because,
+        **outcome_facts(judgement.outcome, metric),
         **_side("baseline_", before),
         **_side("", after),
         **_ratio(judgement.ratio),

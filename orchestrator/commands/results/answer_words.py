@@ -7,14 +7,8 @@ from datetime import UTC, datetime
 from analysis.results.answer import Comparison, Lead, Ranking
 from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
 from analysis.results.trust import Change, GradeSummary
-from analysis.statistics.numbers import format_number
-from analysis.statistics.outcomes import (
-    THRESHOLD,
-    RatioOutcome,
-    deciding_lines,
-    equal_words,
-    reason_counts,
-)
+from analysis.statistics import outcomes
+from analysis.statistics.numbers import format_number, number_range
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
@@ -46,8 +40,8 @@ def answer_lines(report: RunReport) -> Iterator[str]:
         advice = "no answer" if any(one.excluded for one in hopeless) else "measure again"
         yield f"{advice}: {of_all}{', '.join(parts)}"
     rankings = [one.fastest for one in answered if one.fastest]
-    outcomes = [lead.outcome for ranking in rankings for lead in ranking.undecided]
-    yield from deciding_lines(outcomes, report.run_id)
+    undecided = [lead.outcome for ranking in rankings for lead in ranking.undecided]
+    yield from outcomes.deciding_lines(undecided, report.run_id)
 
 
 class _Names:
@@ -107,9 +101,9 @@ def _named(ranking: Ranking, names: _Names) -> str:
     )
     words = names.of(ranking.first)
     if equals:
-        words = f"{words} or {equals}, {equal_words(THRESHOLD)}"
+        words = f"{words} or {equals}, {outcomes.equal_words(outcomes.THRESHOLD)}"
     if undecided:
-        reasons = reason_counts(lead.outcome for lead in ranking.undecided)
+        reasons = outcomes.reason_counts(lead.outcome for lead in ranking.undecided)
         words = f"{words}{',' if equals else ''} or {undecided}, undecided ({reasons})"
     return words
 
@@ -117,7 +111,7 @@ def _named(ranking: Ranking, names: _Names) -> str:
 def _objections(comparison: Comparison) -> Iterator[tuple[str, Sequence[ResultRow]]]:
     """The reasons why results have no part in the answer, with these results."""
     for code, rows in comparison.undecided.items():
-        yield f"undecided ({RatioOutcome('undecided', code).reason})", rows
+        yield f"undecided ({outcomes.undecided_reason(code)})", rows
     for reason, rows in comparison.excluded.items():
         yield f"not comparable ({reason})", rows
 
@@ -182,14 +176,13 @@ def _check(rows: Sequence[ResultRow], *, alone: bool) -> str:
         return f"{outputs} agree with {'fp32' if alone else 'the reference'}"
     model = "this model" if len({row.model for row in rows}) == 1 else "these models"
     known = {"off by": [row.off for row in rows], "allowed": [row.tolerance for row in rows]}
-    sizes = [f"{name} {_span(shares)} %" for name, shares in known.items() if None not in shares]
+    sizes = [
+        f"{name} {number_range(100 * share for share in shares if share is not None)} %"
+        for name, shares in known.items()
+        if None not in shares
+    ]
     within = f"{outputs} within what {precision} may do to {model}"
     return f"{within}: {', '.join(sizes)}" if sizes else within
-
-
-def _span(shares: Sequence[float | None]) -> str:
-    percents = [100 * share for share in shares if share is not None]
-    return " to ".join(dict.fromkeys(map(format_number, (min(percents), max(percents)))))
 
 
 def trust_line(grades: GradeSummary, *, always: bool = False) -> str | None:

@@ -31,7 +31,7 @@ from orchestrator.system.options import (
     Wide,
     asked_format,
     bytes_parser,
-    choice,
+    format_choice,
     parser_of,
 )
 from orchestrator.system.text import escape_control, parse_duration
@@ -93,8 +93,7 @@ class _TerminalText(BytesIO):
     """Text on its way to the terminal."""
 
     def write(self, content: Any, /) -> int:
-        text = escape_control(bytes(content).decode())
-        return sys.stdout.buffer.write(text.encode())
+        return sys.stdout.buffer.write(escape_control(bytes(content).decode()).encode())
 
 
 def print_shown(answer: "ShownAnswer", question: Question) -> None:
@@ -162,10 +161,7 @@ class QueryCommand(DatabaseChoice, Command):
             autocompletion=complete_view,
         ),
     ] = None
-    format_: Annotated[
-        _Format | None,
-        choice(_Format, "--format", help="[default: what FILE's name says, else table]"),
-    ] = None
+    format_: Annotated[_Format | None, format_choice(_Format)] = None
     output: Output = None
     force: Force = False
     wide: Wide = False

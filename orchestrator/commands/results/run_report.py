@@ -16,9 +16,9 @@ from analysis.results.trust import (
     doubt_contradictions,
     summarise_grades,
 )
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.outcomes import THRESHOLD, outcome_facts
 from orchestrator.screen.words.doubts import doubt_text
-from orchestrator.store.query.runs import resolve_group, resolve_run
+from orchestrator.store.query.runs import resolve_group
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
@@ -65,12 +65,6 @@ class RunReport:
         }
 
 
-def report_run(run: str, database: Path) -> RunReport:
-    """The report of a run that is in the database; `last` means the newest."""
-    with Store.open_readonly(database) as store:
-        return report_stored(resolve_run(run, store.runs(), database), store)
-
-
 def report_stored(run_id: str, store: Store) -> RunReport:
     rows, earlier = store.results(run_id), store.neighbours(run_id)
     differing = changes(rows, earlier)
@@ -97,9 +91,10 @@ def report_runs(name: str, database: Path) -> RunsReport:
     """The reports of a group's runs, or that of the run of this name; `last` means the newest."""
     with Store.open_readonly(database) as store:
         known = store.runs()
-    run_ids = resolve_group(name, known, database)
+        run_ids = resolve_group(name, known, database)
+        reports = tuple(report_stored(run_id, store) for run_id in run_ids)
     group_id = name if any(run.group_id == name for run in known) else None
-    return RunsReport(tuple(report_run(run_id, database) for run_id in run_ids), group_id)
+    return RunsReport(reports, group_id)
 
 
 def _row_data(row: ResultRow) -> dict[str, Any]:
@@ -140,8 +135,7 @@ def _lead_data(lead: Lead) -> dict[str, Any]:
     return {
         "cell": lead.behind.cell_id,
         "times_as_fast": asdict(lead.ratio),
-        "outcome": lead.outcome.word(METRICS["latency"]),
-        "undecided_because": lead.outcome.because,
+        **outcome_facts(lead.outcome, METRICS["latency"]),
     }
 
 

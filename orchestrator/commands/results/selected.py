@@ -12,8 +12,8 @@ import typer
 from orchestrator.commands.options.axes import AxisOptions, with_axes
 from orchestrator.commands.options.common import DatabaseChoice, Select
 from orchestrator.commands.program.completion import complete_family, complete_run
-from orchestrator.system.options import parser_of
-from orchestrator.system.text import parse_duration, split_list
+from orchestrator.system.options import parser_of, split_words
+from orchestrator.system.text import parse_duration
 from runner.contract.axes import AXES
 
 if TYPE_CHECKING:
@@ -33,11 +33,7 @@ def _plural(name: str) -> str:
 
 
 def _names(text: str, **settings: Any) -> Any:
-    return typer.Option(metavar="NAMES", help=text, callback=_split, **settings)
-
-
-def _split(texts: list[str] | None) -> list[str]:
-    return split_list(texts or ())
+    return typer.Option(metavar="NAMES", help=text, callback=split_words, **settings)
 
 
 def _model_names(words: Iterable[str]) -> Iterator[str]:
@@ -133,7 +129,7 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
         typer.Option(
             metavar="all|NAMES",
             help="all: imported results too, marked; a name: only those of that source.",
-            callback=_split,
+            callback=split_words,
         ),
     ] = None
     all_: Annotated[

@@ -257,8 +257,7 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
     def execute(self) -> None:
         self.refuse_without("--why", ("verbose",))
         if self.run is None and not self.findings:
-            installation = current_installation()
-            status = report_status(self.results, self.database_file, installation)
+            status = report_status(self.results, self.database_file, current_installation())
             print_status(status, as_json=self.json)
             return
         from orchestrator.commands.results.run_report import report_runs

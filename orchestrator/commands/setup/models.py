@@ -137,7 +137,6 @@ def _on_cpu(cell: Cell, precision: Precision) -> Cell:
 
 
 def _backends(verdicts: Sequence[tuple[Cell, Reason | None]]) -> tuple[BackendSupport, ...]:
-    """The support of each backend and runtime, from cells with the reasons that refuse them."""
     pairs: dict[tuple[Backend, Runtime], list[tuple[Precision, Reason | None]]] = {}
     for cell, reason in verdicts:
         pairs.setdefault((cell.backend, cell.runtime), []).append((cell.precision, reason))

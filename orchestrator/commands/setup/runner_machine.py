@@ -89,7 +89,6 @@ class RunnerReport:
 def check_runner(
     machine: RunnerMachine | None = None, diagnoses: Sequence[Diagnosis] | None = None
 ) -> RunnerReport:
-    """Look at this machine as a runner."""
     machine = machine or RunnerMachine.here()
     rows = diagnose() if diagnoses is None else diagnoses
     backends = list(dict.fromkeys(row.backend for row in rows if row.runs and not row.simulated))

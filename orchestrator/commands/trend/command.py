@@ -14,7 +14,12 @@ from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, v
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number, interval_text
-from analysis.statistics.outcomes import counted_words, deciding_lines, undecided_reason
+from analysis.statistics.outcomes import (
+    counted_words,
+    deciding_lines,
+    outcome_facts,
+    undecided_reason,
+)
 from analysis.trend.trends import MOST_SERIES, Trends, TrendSeries, TrendStep, trends_of
 from orchestrator.commands.options.verdict import PerHost, Threshold
 from orchestrator.commands.program.command import Command
@@ -101,8 +106,7 @@ def _row(series: TrendSeries) -> dict[str, Any]:
         "ratio_low": ratio.low if ratio else None,
         "ratio_high": ratio.high if ratio else None,
         "interval": interval_text(ratio),
-        "outcome": series.outcome.word(series.metric),
-        "undecided_because": series.outcome.because,
+        **outcome_facts(series.outcome, series.metric),
         "best": series.best.value,
         "best_run": series.best.facts["run_id"],
         "grade": max(series.first.grade, series.last.grade),
@@ -148,7 +152,11 @@ def _notes(trends: Trends, hidden: int) -> Iterator[str]:
             " read: a GLOB or other filters choose them."
         )
     yield from _answer(trends)
-    yield from _trust(trends)
+    if trends.without_levels:
+        yield (
+            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
+            " for change points: the extra `analysis` finds them."
+        )
     if trends.once:
         yield f"Measured once, and not here: {trends.once:,} series."
 
@@ -181,14 +189,6 @@ def _step_words(series: TrendSeries, step: TrendStep) -> str:
     candidates = f"candidates: {named}" if changes else "nothing that is known changed between them"
     runs = f"run {step.before.facts['run_id']} to {step.after.facts['run_id']}"
     return f"{series.cell_id}: times {format_number(step.ratio.value)} from {runs}; {candidates}"
-
-
-def _trust(trends: Trends) -> Iterator[str]:
-    if trends.without_levels:
-        yield (
-            f"Steps between neighbours, in {trends.without_levels:,} series with launches enough"
-            " for change points: the extra `analysis` finds them."
-        )
 
 
 def report_trend(request: SelectionRequest, metric: str, *, per_host: bool = False) -> Trends:

@@ -208,9 +208,7 @@ class FileEntry:
                 location=self.location,
                 simulated=bool(self._marks),
                 marks=tuple(dict.fromkeys(self._marks)),
-                settings=", ".join(
-                    f"{name} {self._settings[name]}" for name in sorted(self._settings)
-                ),
+                settings=", ".join(map(" ".join, sorted(self._settings.items()))),
                 details={name: text for name, text in self._details.items() if name not in taken},
                 **self._values,
             )

@@ -70,10 +70,9 @@ Take = Callable[[Path], Reason | None]
 
 
 def preparation_limits(job: Job) -> Limits:
-    """The limits of a job that makes what this one reads.
+    """The limits of a job that makes what this one reads: the usual, or larger ones of the matrix.
 
-    A matrix limits what is measured, as it would be deployed. Preparations have the limits that
-    every job has without a matrix' own, or larger ones that it names.
+    A matrix limits what is measured, as it would be deployed.
     """
     limits, most = job.limits, default_memory_bytes(psutil.virtual_memory().total)
     return Limits(

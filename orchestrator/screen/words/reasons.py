@@ -6,7 +6,7 @@ without a place are text, as in `accelmatrix[fleet]`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -40,8 +40,6 @@ OF_STATUS: Mapping[str, str] = {
     " with `orchestrator verify`.",
 }
 """The remedy of a status, or of a verdict on what ended well, whose reason has none of its own."""
-_A_BROWSER = "{install_browser} installs one; or start a container engine"
-_AS_PLANNED = "plan again, or put the folder back as it was"
 _ONE_GPU = "name one by its index or UUID, such as ACCELMATRIX_DEVICE={backend}=0"
 _OPENVINO_DEVICES = (
     "ACCELMATRIX_DEVICE names one of those, or AUTO; a GPU needs Intel's OpenCL driver and"
@@ -49,61 +47,32 @@ _OPENVINO_DEVICES = (
 )
 _CUDA_STACK = "use the image cuda, or install its stack: {install_cuda}"
 _HINTS: Mapping[ReasonCode, str] = {
-    "browser_does_not_start": _A_BROWSER,
-    "browser_driver": _A_BROWSER,
-    "browser_ended_at_once": _A_BROWSER,
-    "browser_missing": _A_BROWSER,
-    "browser_not_here": _A_BROWSER,
-    "container_refused": "`orchestrator doctor` tells what each backend needs",
-    "detector_package_missing": "install it: pip install {package}",
-    "device_refuses": "check the driver, and that this user may open the device's nodes",
     "disk_full": "`orchestrator images prune` removes old images of AccelMatrix",
     "docker_context_missing": "`docker context use default` selects the default one; else start"
     " the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process` needs no engine",
     "engine_failed": "start the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process`"
     " needs no engine",
-    "engine_ignores": "use another engine, or `--launcher process`",
     "engine_rootless": "call it as the user who started the engine, or use an engine of root's",
     "engine_silent": "start it again, then `orchestrator run --resume last`",
     "environment_produces": "rebuild the image of backend cpu, or its environment: {install_cpu}",
-    "folder_refused": _AS_PLANNED,
     "image_of_other_machine": "use an image of several platforms, or build one here",
     "image_unverified": "`orchestrator images build` makes one; `--image BACKEND={reference}`"
     " measures with this one, and its records say so",
-    "int8_package_missing": "install the backend's stack: {install_openvino}",
     "job_image_refused": "`orchestrator images build {backend}` makes it",
-    "mps_fallback": "unset {variable}",
-    "no_compiler": "install g++, which AccelMatrix's images hold",
-    "no_container_reaches": "run it with --launcher process",
     "no_cuda_gpu": "check CUDA_VISIBLE_DEVICES",
     "no_cuda_provider": "install onnxruntime-gpu in place of onnxruntime: both fill the same"
     " folder",
     "no_dockerfile": "install AccelMatrix anew, or name an image by `--image BACKEND=REFERENCE`",
     "no_metal_device": "it takes an Apple GPU and macOS 14 or newer; virtual machines show none",
-    "no_python_headers": "install the package that brings them, such as python3-dev",
     "no_such_gpu": _ONE_GPU,
     "no_such_image": "ours carry the label {label}",
-    "no_webgpu_adapter": "ACCELMATRIX_DEVICE=webgpu=software takes its software adapter",
-    "no_webnn": "take another browser",
-    "not_one_of_gpus": "name one by its index or UUID in ACCELMATRIX_DEVICE",
-    "nvml_silent": "check the driver",
-    "onnx_web_missing": _A_BROWSER,
     "openvino_no_device": _OPENVINO_DEVICES,
     "openvino_no_such_device": _OPENVINO_DEVICES,
     "other_system": "run it on a machine with {systems}",
-    "other_weights": _AS_PLANNED,
-    "page_not_isolated": "take another browser: ACCELMATRIX_BROWSER",
-    "page_port": "`ss -ltnp` names what holds it",
     "provider_takes_no_node": "its log on stderr says what the provider lacks",
     "qnn_library": "install what it misses, e.g. the system package libatomic1",
-    "qnn_package_missing": "install the backend's stack: {install_qnn}",
-    "runtime_package_missing": "install the backend's stack, e.g. {install_cpu}",
     "session_without_provider": "its log on stderr says why the provider could not be made",
     "several_such_gpus": _ONE_GPU,
-    "simulator_untimed": "on {machine} there is the simulator alone; verify shows what it computes",
-    "software_adapter_untimed": "this browser has no other; ACCELMATRIX_DEVICE=webgpu=software"
-    " times it",
-    "too_many_threads": "name no more threads than the machine and `limits.cpus` have CPUs",
     "torch_is_rocm": _CUDA_STACK,
     "torch_without_cuda": _CUDA_STACK,
     "torch_without_rocm": "use the image rocm, or install torch's ROCm build",
@@ -112,6 +81,16 @@ _HINTS: Mapping[ReasonCode, str] = {
     " is set",
 }
 """The help where a command ends with a reason whose text does not say enough."""
+_BY_REMEDY: Collection[ReasonCode] = (
+    *("browser_does_not_start", "browser_driver", "browser_ended_at_once", "browser_missing"),
+    *("browser_not_here", "container_refused", "detector_package_missing", "device_refuses"),
+    *("engine_ignores", "folder_refused", "int8_package_missing", "mps_fallback", "no_compiler"),
+    *("no_container_reaches", "no_python_headers", "no_webgpu_adapter", "no_webnn"),
+    *("not_one_of_gpus", "nvml_silent", "onnx_web_missing", "other_weights", "page_not_isolated"),
+    *("page_port", "qnn_package_missing", "runtime_package_missing", "simulator_untimed"),
+    *("software_adapter_untimed", "too_many_threads"),
+)
+"""Reasons whose remedy is that help."""
 
 
 class ReasonWords(NamedTuple):
@@ -125,7 +104,11 @@ class ReasonWords(NamedTuple):
 
 
 REASONS: Mapping[ReasonCode, ReasonWords] = {
-    code: ReasonWords(text, remedy or None, _HINTS.get(code))
+    code: ReasonWords(
+        text,
+        remedy or None,
+        f"{remedy[:1].lower()}{remedy[1:-1]}" if code in _BY_REMEDY else _HINTS.get(code),
+    )
     for table in (OF_REFUSALS, OF_LACKS, OF_FAILURES)
     for remedy, texts in table.items()
     for code, text in texts.items()
@@ -265,7 +248,6 @@ def error_text(error: BaseException) -> str:
 
 
 def error_hint(error: BenchError) -> str | None:
-    """The hint of an error: its own, or that of its reason."""
     words = REASONS.get(error.reason.code)
     hint = error.hint or (words and words.hint)
     return hint and fill(hint, error.reason.facts)

@@ -12,7 +12,6 @@ from runner.contract.record.verdict import Doubt
 
 
 def record_words(row: Row) -> dict[str, Any]:
-    """The words by the database's columns of them."""
     ended = reason_from(row["reason_code"], row["reason_facts"])
     differs = reason_from(row["correct_code"], row["correct_facts"])
     doubts = row["doubts"]

@@ -233,8 +233,7 @@ def process_spreads(
 
     The variances between the rounds of a result, and between results of one round by one version,
     are pooled by their degrees of freedom. Rounds near in time vary by a share of 1 - ρ of what
-    others do, which `effective_rounds` tells. The upper bound is taken, so that a few pairs which
-    agree by chance promise nothing.
+    others do, which `effective_rounds` tells. The upper bound is taken, as few pairs may agree.
     """
     version = f"{SERIES_KEY}, r.environment_id, r.git_commit"
     rows = fetch(

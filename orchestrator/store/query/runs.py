@@ -88,14 +88,6 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ]
 
 
-def launched(connection: DuckDBPyConnection, cell_id: str) -> set[str]:
-    sql = """
-        SELECT DISTINCT run_id FROM benchmark_results
-        WHERE cell_id = ? AND phase IS DISTINCT FROM 'plan'
-    """
-    return {row["run_id"] for row in fetch(connection, sql, cell_id)}
-
-
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
     sql = "SELECT command FROM benchmark_runs WHERE run_id = ?"
     row = connection.execute(sql, [run_id]).fetchone()
@@ -127,10 +119,7 @@ def run_back(
 def resolve_run(
     name: str, runs: Sequence[RunSummary], database: Path, able: Container[str] | None = None
 ) -> str:
-    """The id of the run named; `last` is the newest of those that are able to answer, or of all.
-
-    `runs` are sorted, the newest first. Where none is able, the question itself says so.
-    """
+    """The id of the run named; `last` is the newest of those able to answer, else of all."""
     back = steps_back(name)
     if back is not None and runs:
         ids = newest_first(runs)

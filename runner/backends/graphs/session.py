@@ -19,12 +19,6 @@ from runner.measure.clock import Clock
 
 CACHES = ("past_key_values", "cache_params")
 """Outputs that a later call would take as inputs."""
-PRODUCTS = frozenset(
-    {"MatMul", "FusedMatMul", "Gemm", "FusedGemm", "Conv", "FusedConv", "NhwcFusedConv"}
-    | {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul"}
-    | {"ConvInteger", "QLinearConv", "MatMulNBits", "Attention", "MultiHeadAttention", "QAttention"}
-)
-"""ONNX Runtime's operators that multiply matrices."""
 Outputs = Mapping[str, npt.NDArray[Any]]
 """Outputs by the dotted paths that the model's own have."""
 _Value = TypeVar("_Value")

@@ -52,9 +52,7 @@ _LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 
 
 class OnnxGraphs:
-    """The graphs of a job, each loaded when a cell of its shape is bound; the latest alone is kept,
-    as all of them might fill the memory.
-    """
+    """The graphs of a job, each loaded when a cell of its shape is bound; the latest is kept."""
 
     def __init__(self, job: Job, device: OnnxDevice, threads: int, graphs: Path | None) -> None:
         self._job = job

@@ -23,7 +23,6 @@ from runner.backends.evidence import (
     observe,
     save_trace,
 )
-from runner.backends.graphs.session import PRODUCTS
 from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import Nodes, OnnxGraph, nodes_of, refuses_fallback
@@ -31,6 +30,12 @@ from runner.contract.record.verdict import Proof
 
 _T = TypeVar("_T")
 _RUN = "model_run"
+_PRODUCTS = frozenset(
+    {"MatMul", "FusedMatMul", "Gemm", "FusedGemm", "Conv", "FusedConv", "NhwcFusedConv"}
+    | {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul"}
+    | {"ConvInteger", "QLinearConv", "MatMulNBits", "Attention", "MultiHeadAttention", "QAttention"}
+)
+"""ONNX Runtime's operators that multiply matrices."""
 _MICROSECONDS_PER_NS = 1e-3
 _MICROSECONDS = 1_000_000
 _KERNEL = "Kernel"
@@ -131,14 +136,11 @@ def profiled_time_s(events: Iterable[TraceEvent], device: OnnxDevice) -> float |
 
 
 def profiled_products(opened: OnnxGraph, query: Query) -> Counter[str]:
-    """Matrix products and convolutions of a query by the type of their narrowest operand.
-
-    They are those of a profile: it has the nodes as they were fused, and the types of what went in.
-    """
+    """Products of a query by the type of their narrowest operand, of nodes as they were fused."""
     counts: Counter[str] = Counter()
     for event in _second_call(opened, query)[1]:
         about = event.get("args", {})
-        if event["cat"] == OPERATOR_CATEGORY and about.get("op_name") in PRODUCTS:
+        if event["cat"] == OPERATOR_CATEGORY and about.get("op_name") in _PRODUCTS:
             counts.update(narrowest(name for one in about["input_type_shape"] for name in one))
     return counts
 

@@ -17,7 +17,7 @@ from runner.backends.base import (
     Region,
     Stage,
 )
-from runner.backends.evidence import format_counts, observe
+from runner.backends.evidence import observe
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.session import GraphSession, Outputs, graph_columns
 from runner.backends.onnxruntime_web.browser import started_browser
@@ -31,13 +31,7 @@ from runner.backends.onnxruntime_web.device import (
     web_device,
 )
 from runner.backends.onnxruntime_web.page import PageLimits, WebPage
-from runner.backends.onnxruntime_web.query import (
-    PageQuery,
-    WebGenerator,
-    WebGraph,
-    bind_query,
-    graph_products,
-)
+from runner.backends.onnxruntime_web.query import PageQuery, WebGenerator, WebGraph, bind_query
 from runner.backends.peaks import PeakKernels
 from runner.contract.axes import Precision
 from runner.contract.cell import Cell
@@ -68,7 +62,6 @@ class WebSession(GraphSession):
 
     energy_device = EnergyDevice()
     interop_threads = None
-    products: Mapping[str, int] | None = None
     timed_region = (
         "ONNX Runtime Web's run by the page's own clock: inputs and outputs lie in the page's "
         "memory, copies to and from an adapter are inside; the way to the page is not"
@@ -175,7 +168,6 @@ class WebSession(GraphSession):
                 WebGenerator(graph, self._job.model, inputs, new_tokens=2)
             placement = NodePlacement(page.log)
         proof = placement.proof(self._backend)
-        self.products = graph_products(*find_graph(self._job, self._bound_cell, self._graphs))
         facts = self._opened().facts
         adapter = facts.get("adapter") or facts.get("context") or {}
         evidence = {
@@ -186,7 +178,6 @@ class WebSession(GraphSession):
             "isolated": str(facts["isolated"]).lower(),
             **{f"adapter_{name}": str(value) for name, value in adapter.items() if value != ""},
             **placement.evidence(),
-            "products": format_counts(self.products),
             **outcome.failure,
         }
         return ("partial" if outcome.error and proof == "proven" else proof), evidence

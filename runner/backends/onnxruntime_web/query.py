@@ -1,6 +1,5 @@
 """Prepared graphs in a page, and queries and generations that it executes and times."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +8,6 @@ import numpy as np
 import onnx
 
 from runner.backends.base import FloatArray, Generated, Stage
-from runner.backends.evidence import narrowest
 from runner.backends.graphs.feeds import (
     POSITIONS,
     Feeds,
@@ -21,7 +19,7 @@ from runner.backends.graphs.feeds import (
     token_input,
 )
 from runner.backends.graphs.generation import PAST, PRESENT
-from runner.backends.graphs.session import PRODUCTS, Outputs
+from runner.backends.graphs.session import Outputs
 from runner.backends.onnxruntime_web.page import NS_PER_MS, PageError, WebPage, nanoseconds
 from runner.contract.axes import Backend
 from runner.contract.errors import TimedOut, Unsupported
@@ -154,19 +152,6 @@ def external_files(model: onnx.ModelProto) -> list[str]:
         if Path(name).name != name:
             raise Unsupported(reason("graph_weights_outside", name=name))
     return names
-
-
-def graph_products(graph: Graph, folder: Path) -> Counter[str]:
-    """Products with weights in the graph's files, by their type: a page tells of no others."""
-    counts: Counter[str] = Counter()
-    for part in graph.parts.values():
-        content = onnx.load(folder / part.file, load_external_data=False).graph
-        type_name = onnx.TensorProto.DataType.Name
-        types = {one.name: type_name(one.data_type).lower() for one in content.initializer}
-        for node in content.node:
-            if node.op_type in PRODUCTS:
-                counts.update(narrowest(types[name] for name in node.input if name in types))
-    return counts
 
 
 class PageQuery:

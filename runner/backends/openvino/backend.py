@@ -174,8 +174,7 @@ class OpenVINOSession(GraphSession):
         return identity_query(model, self._compiler.compile(model))
 
     def peak_kernels(self) -> PeakKernels:
-        precision = self._job.cells[0].precision
-        return openvino_peaks(self._compiler, self._device.name, precision)
+        return openvino_peaks(self._compiler, self._device.name, self._job.cells[0].precision)
 
     def outputs_of(self, outputs: Any) -> Outputs:
         return to_arrays(outputs)

@@ -184,8 +184,7 @@ class OpenVINOGraph:
 
         slots = {name: to_slot(array) for name, array in feeds.items()}
         calls = {name: partial(bind, name) for name in executed.parts}
-        outputs = run_parts(executed.takes, calls, slots)
-        return GraphQuery(requests, outputs, idle)
+        return GraphQuery(requests, run_parts(executed.takes, calls, slots), idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
         executors = {}

@@ -169,11 +169,7 @@ class ModelSpec(BaseModel):
 
     @classmethod
     def of_content(cls, content: str, labels: Mapping[str, Any]) -> Self:
-        """The model of this content; of the labels nothing else is taken.
-
-        Raises:
-            ValueError: they are no model's.
-        """
+        """The model of this content, labelled; ValueError if there is none like it."""
         own = {name: value for name, value in labels.items() if name in MODEL_LABELS}
         facts = from_json(content)
         return cls.model_validate(facts | own if isinstance(facts, dict) else facts)

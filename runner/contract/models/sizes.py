@@ -127,7 +127,6 @@ def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
 
 
 def shape_of(model: ModelSpec, tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The tensor's shape in numbers."""
     return tuple(
         prod(number_of(model, tensor, factor, sizes) for factor in factors)
         for factors in tensor.dimensions

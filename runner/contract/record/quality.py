@@ -30,8 +30,7 @@ class Outcome(Frozen):
         phase: Phase | None = None,
         log: str | None = None,
     ) -> Self:
-        columns = reason_columns("reason", reason)
-        return cls(status=status, **columns, phase=phase, log=log)
+        return cls(status=status, **reason_columns("reason", reason), phase=phase, log=log)
 
     @property
     def ending(self) -> Reason | None:

@@ -83,11 +83,7 @@ JOB_FAULTS = (ValueError, TypeError, AttributeError)
 
 
 def recorded_job(job: str, model_spec: str | None) -> Job:
-    """The job that the columns of a record hold.
-
-    Raises:
-        JOB_FAULTS: they hold none that this version knows.
-    """
+    """The job that the columns of a record hold; one of `JOB_FAULTS` if there is none."""
     data = from_json(job)
     model = ModelSpec.of_content(model_spec or "", data.get("model", {}))
     return Job.model_validate({**data, "model": model})

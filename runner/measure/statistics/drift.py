@@ -164,8 +164,7 @@ def change_inside(durations: Series) -> LevelChange | None:
     count, edge = len(values), max(2, math.ceil(EDGE * len(values)))
     if count < FEWEST or np.ptp(values) == 0:
         return None
-    ranked = ranks(values)
-    sums = 2 * np.cumsum(ranked)[:-1] - np.arange(1, count) * (count + 1)
+    sums = 2 * np.cumsum(ranks(values))[:-1] - np.arange(1, count) * (count + 1)
     inner = slice(edge - 1, count - edge)
     at = edge - 1 + int(np.argmax(np.abs(sums[inner])))
     before, after = values[: at + 1], values[at + 1 :]

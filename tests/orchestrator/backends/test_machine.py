@@ -136,7 +136,7 @@ def test_a_browsers_backends_need_more_than_packages(
         with pytest.raises(Unavailable) as caught:
             require_stack(backend, catalogue)
         assert caught.value.reason.code == code
-        assert str(error_hint(caught.value)).startswith(how_to_install("browser"))
+        assert how_to_install("browser") in str(error_hint(caught.value))
 
 
 def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.system import locks
-from orchestrator.system.locks import FOLDER_VARIABLE, hold_devices
+from orchestrator.system.locks import FOLDER_VARIABLE, hold_devices, holds_devices
 from runner.contract.errors import StoreError
 from tests.conftest import ROOT
 
@@ -188,3 +188,10 @@ def test_a_folder_that_cannot_be_used_is_named(
         ):
             pass
         assert FOLDER_VARIABLE in str(caught.value.hint)
+
+
+def test_a_holder_is_known_by_its_name_whatever_it_says_behind(tmp_path: Path) -> None:
+    with hold_devices(frozenset({"cpu"}), "run a (about 5m in all)", lambda *_: None, tmp_path):
+        assert holds_devices("run a", tmp_path)
+        assert not holds_devices("run", tmp_path)
+    assert not holds_devices("run a", tmp_path)

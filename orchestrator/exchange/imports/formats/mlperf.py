@@ -159,6 +159,4 @@ def _measure(entry: FileEntry, summary: _LogSummary, scenario: str) -> None:
     entry.number("token_throughput", tokens, values.get(tokens))
     if scenario != "offline" and not any(_PERMUTED in note for note in summary.notes):
         entry.number("batch_size", "samples_per_query", values.get("samples_per_query"))
-    if scenario == "server":
-        entry.setting("target_latency", values.get("target_latency (ns)"))
     entry.set(mode="inference" if is_null(values.get(tokens)) else "generation")

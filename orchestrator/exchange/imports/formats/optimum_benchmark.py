@@ -41,11 +41,6 @@ _MODES = {
     **dict.fromkeys(("forward", "call"), "inference"),
     "train": "training",
 }
-_IN_COLUMNS = (
-    *("name", "version", "_target_", "task", "library", "model_type", "model", "processor", "seed"),
-    *("device", "device_ids", "hub_kwargs", "torch_compile", "max_new_tokens", "min_new_tokens"),
-)
-"""Keys of configs that a column has, or that change no time."""
 _LOADS = ("load_model", "load")
 _AROUND = frozenset(
     {*_LOADS, "warmup", "overall", "load_dataset", "preprocess_dataset", "per_step"}
@@ -294,10 +289,6 @@ def _describe(entry: FileEntry, config: JsonTree) -> None:
     elif device == "cuda":
         gpu = _gpu(environment.get("gpu"), str(backend.get("device_ids") or ""))
         entry.text("device_name", "config.environment.gpu", gpu)
-    for tree in (backend, _table(_table(config, "scenario", "benchmark"), "generate_kwargs")):
-        for key, value in tree.items():
-            if value and key not in _IN_COLUMNS and not ("dtype" in key and _precision(backend)):
-                entry.setting(key, value)
     entry.detail("config", config)
 
 

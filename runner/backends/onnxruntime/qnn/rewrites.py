@@ -201,8 +201,7 @@ def _multiply_and_add(fixed: FixedGraph, node: Any) -> bool:
     del node.attribute[:]
     node.input[:] = [source, f"{result}.factor"]
     node.output[0] = f"{result}.product"
-    addends = [f"{result}.product", f"{result}.addend"]
-    fixed.add_node(node, "Add", addends, result, behind=True)
+    fixed.add_node(node, "Add", [f"{result}.product", f"{result}.addend"], result, behind=True)
     return True
 
 

@@ -95,12 +95,12 @@ def test_the_forecast_learns_from_the_pace(
     if first_s is not None:
         stopwatch.now += first_s
         cells.end(CELLS[0])
-    assert cells.time_left == left
+    assert str(cells) == left
 
 
 def seconds_left(cells: Forecast) -> float:
-    duration = re.fullmatch(r"about (\S+) left", cells.time_left)
-    assert duration, cells.time_left
+    duration = re.fullmatch(r"about (\S+) left", str(cells))
+    assert duration, str(cells)
     return parse_duration(duration[1])
 
 
@@ -147,11 +147,11 @@ def test_more_pairs_than_planned_take_longer() -> None:
 def test_the_forecast_counts_each_cell_it_knows_once(stopwatch: Stopwatch) -> None:
     cells = forecast(stopwatch, 1, 1, 1)
     cells.end(fake_cell(64))
-    assert (cells.done, cells.total, cells.time_left) == (0, 3, "about 3s left")
+    assert (cells.done, cells.total, str(cells)) == (0, 3, "about 3s left")
     for done, cell in ((1, CELLS[1]), (1, CELLS[1]), (2, CELLS[0]), (3, CELLS[2])):
         cells.end(cell)
         assert (cells.done, cells.total) == (done, 3)
-    assert cells.time_left == Forecast({}).time_left == "done"
+    assert str(cells) == str(Forecast({})) == "done"
 
 
 def test_plain_progress_is_one_line_per_event(

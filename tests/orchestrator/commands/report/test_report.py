@@ -15,7 +15,7 @@ import pytest
 from analysis.charts.drawing import vega_script
 from orchestrator.commands.report.answer import report_everything
 from orchestrator.commands.report.output import require_site, write_site
-from orchestrator.commands.results.run_report import report_run
+from orchestrator.commands.results.run_report import report_runs
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.query.ask import query
@@ -248,7 +248,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_results_that_contradict_each_other_are_of_grade_d(
     database: Path, hour: int, grade: str, changed: list[str], contradicts: list[bool]
 ) -> None:
-    report = report_run(RUN.format(hour), database)
+    report = report_runs(RUN.format(hour), database).runs[0]
     assert [row.grade for row in report.results] == [grade]
     assert [change.then.run_id for change in report.changes] == changed
     assert [change.is_contradiction for change in report.changes] == contradicts
@@ -256,9 +256,9 @@ def test_results_that_contradict_each_other_are_of_grade_d(
 
 
 def test_the_newest_run_is_last_and_others_must_be_there(database: Path) -> None:
-    assert report_run("last", database).run_id == RUN.format(13)
+    assert report_runs("last", database).runs[0].run_id == RUN.format(13)
     with pytest.raises(UsageError):
-        report_run("never", database)
+        report_runs("never", database)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.commands.results.run_report import report_run
+from orchestrator.commands.results.run_report import report_runs
 from orchestrator.store.query.ask import query
 from orchestrator.store.store import Store
 from runner.contract.record.files import rows, save_record
@@ -112,7 +112,8 @@ def test_a_runs_report_shows_the_grades_that_are_left(database: Path, hour: int)
         for case, (results, losers) in enumerate(CASES)
         if hour < len(results)
     }
-    assert {row.model: row.grade for row in report_run(str(hour), database).results} == grades
+    (report,) = report_runs(str(hour), database).runs
+    assert {row.model: row.grade for row in report.results} == grades
 
 
 def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import onnx
@@ -12,19 +11,14 @@ from playwright.sync_api import Page
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.onnxruntime_web.browser import started_browser
 from runner.backends.onnxruntime_web.page import WebPage
-from runner.backends.onnxruntime_web.query import (
-    WebGenerator,
-    WebGraph,
-    external_files,
-    graph_products,
-)
+from runner.backends.onnxruntime_web.query import WebGenerator, WebGraph, external_files
 from runner.contract.axes import Backend
 from runner.contract.errors import Unsupported
 from runner.contract.graph import find_graph
 from runner.contract.models import ModelSpec
 from runner.contract.web import BUNDLES
 from runner.inputs import synthesise
-from tests.support.onnx_graphs import FLOAT, HALF, KEY, layer, save_graph
+from tests.support.onnx_graphs import layer
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder
 from tests.support.words import raises_words
@@ -112,11 +106,3 @@ def with_weights_at(location: str) -> onnx.ModelProto:
 def test_weights_outside_of_the_folder_are_refused(location: str) -> None:
     with raises_words(Unsupported, match="outside its folder"):
         external_files(with_weights_at(location))
-
-
-@pytest.mark.parametrize(("kind", "type_"), [(FLOAT, "fp32"), (HALF, "fp16")])
-def test_a_graphs_products_have_the_type_of_their_weights(
-    kind: int, type_: str, tmp_path: Path
-) -> None:
-    graph = save_graph(tmp_path, {"forward": layer(kind=kind)})
-    assert graph_products(graph, tmp_path / KEY / "dynamic") == {type_: 1}
