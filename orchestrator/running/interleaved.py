@@ -213,7 +213,8 @@ class InterleavedExecution:
 
         measure = self._run.folder.run.plan.measure[cell.backend]
         after, before = (_logarithms(side.folder, cell, pair - 1) for side, _ in self._sides)
-        return pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
+        pairs = pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
+        return min(pairs, measure.most_rounds)
 
     def _launch_pair(self, due: DueLaunch, pairs: int) -> None:
         """Launch a round on both sides; a cell that ends on one side ends on the other as well."""

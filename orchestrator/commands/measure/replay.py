@@ -50,7 +50,10 @@ class Replay:
         return now.over(then) if then and now else None
 
     @property
-    def outcome(self) -> RatioOutcome:
+    def outcome(self) -> RatioOutcome | None:
+        """What that ratio shows; None unless both were timed."""
+        if self.ratio is None:
+            return None
         ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")
         launches = (self.then.rounds, self.now.rounds)
         return ratio_outcome(ratio and ratio.inverse, max(grades), launches=launches)
@@ -174,13 +177,13 @@ def _sentences(replay: Replay) -> Iterator[str]:
 
 def _verdict(replay: Replay) -> str:
     numbers, intervals = _compared(replay)
-    ratio = replay.ratio_interval
-    if ratio is None:
+    ratio, outcome = replay.ratio_interval, replay.outcome
+    if ratio is None or outcome is None:
         return f"There are no two {numbers} with {intervals} to compare."
-    if replay.outcome.kind == "equal":
+    if outcome.kind == "equal":
         return f"The two {numbers} are {outcomes.equal_words(THRESHOLD)}."
-    if not replay.outcome.is_shown:
-        return f"Whether the two {numbers} differ is undecided ({replay.outcome.reason})."
+    if not outcome.is_shown:
+        return f"Whether the two {numbers} differ is undecided ({outcome.reason})."
     if seeks_peak(replay.now):
         rate = ratio.inverse
         return (

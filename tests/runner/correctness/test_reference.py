@@ -13,6 +13,7 @@ from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.correctness import reference
 from runner.correctness.honest import PRECISIONS, take_honest
+from runner.correctness.named_precision import take_weights
 from runner.correctness.reference import GENERATED_TOKENS, STEPS, compute_reference, fixed_cell
 from runner.measure.clock import monotonic
 from tests.support.exports import tiny_vision
@@ -70,6 +71,7 @@ def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
         assert (set(honest), failure) == ({"logits", STEPS} if precision in asked else set(), None)
         assert tells_of(result, precision) is (precision in asked)
     take_honest(result, "bf16")
+    assert "transformer.ln_f.weight" in take_weights(result)
     assert set(result) == {"logits", "second.logits", STEPS, GENERATED_TOKENS}
     assert result[STEPS].shape[:2] == result[GENERATED_TOKENS].shape
 

@@ -273,7 +273,7 @@ def test_what_a_table_cannot_decide_names_the_bundle(place: Place, tmp_path: Pat
     answer = judge_regressions(RegressionRequest(nowhere, "table.csv", "later.csv"))
     (judgement,) = answer.judgements.judgements
     assert judgement.verdict == "inconclusive"
-    assert "`orchestrator export --bundle`" in judgement.reason
+    assert "`orchestrator export --bundle FILE`" in judgement.reason
 
 
 @pytest.mark.slow
