@@ -18,6 +18,8 @@ IS_OURS = f"(r.source IN ({', '.join(map(text, OWN_SOURCES))}))"
 _MEASURED = "(NOT r.simulated OR r.source = 'synthetic')"
 OF_A_DEVICE = "(software_device IS DISTINCT FROM true)"
 """False for results of software in a device's place, whose times say nothing of the backend."""
+_MODEL_IN_ID = "concat('-', {}, '-', precision)"
+"""The part of a cell's id that names the model."""
 _QUOTABLE = f"(r.proof = 'proven' AND r.correct IS DISTINCT FROM false AND {OF_A_DEVICE})"
 """Imported results never are, and are marked as what they are."""
 
@@ -37,6 +39,8 @@ class Selection:
     """Also those without proof, with wrong outputs, or of software in a device's place."""
     threshold: float = THRESHOLD
     """The least relative change that matters where they are compared."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Names of models with the names that they have here."""
 
     @property
     def relation(self) -> str:
@@ -51,14 +55,23 @@ class Selection:
             f" WHERE {origin} AND r.status = 'ok' AND {_MEASURED} AND {self._chosen}"
             for view, origin in views
         )
-        return f"({' UNION ALL BY NAME '.join(selects)})"
+        return self._named(f"({' UNION ALL BY NAME '.join(selects)})")
 
     @property
     def verdicts(self) -> str:
         """The newest verdicts, or those of the run, as a relation of SQL."""
         view = "latest_results_all" if self.run_id is None else "benchmark_performance_all"
         origin = "true" if self.imported else IS_OURS
-        return f"(SELECT r.* FROM {view} r WHERE {_MEASURED} AND {origin} AND {self._chosen})"
+        selected = f"SELECT r.* FROM {view} r WHERE {_MEASURED} AND {origin} AND {self._chosen}"
+        return self._named(f"({selected})")
+
+    def _named(self, relation: str) -> str:
+        if not self.renamed:
+            return relation
+        names = " ".join(f"WHEN {text(name)} THEN {text(shown)}" for name, shown in self.renamed)
+        model = f"CASE model {names} ELSE model END"
+        cell_id = f"replace(cell_id, {_MODEL_IN_ID.format('model')}, {_MODEL_IN_ID.format(model)})"
+        return f"(SELECT * REPLACE ({model} AS model, {cell_id} AS cell_id) FROM {relation})"
 
     @property
     def _chosen(self) -> str:
@@ -115,6 +128,11 @@ class Side:
     def history(self) -> Selection:
         return self.chosen_from or replace(self.selection, run_id=None, every=True)
 
+    def named(self, renamed: tuple[tuple[str, str], ...]) -> Self:
+        chosen = self.chosen_from and replace(self.chosen_from, renamed=renamed)
+        selection = replace(self.selection, renamed=renamed)
+        return replace(self, selection=selection, chosen_from=chosen)
+
     @property
     def result_ids(self) -> frozenset[str]:
         table = self.source.arrow(f"SELECT r.result_id FROM {self.selection.relation} r")
@@ -128,6 +146,34 @@ def metric_of_sides(metric: Metric, before: Side, after: Side) -> Metric:
     different peaks: there it is the rate behind the share.
     """
     return metric if before.source is after.source else RATES_OF_SHARES.get(metric.column, metric)
+
+
+def under_same_names(base: Side, run: Side) -> tuple[Side, Side]:
+    """Both sides, the earlier one's models under the names that the later one has for them.
+
+    A model is what it holds: a folder's name is a label.
+    """
+    then, now = (
+        {(row["model_id"], row["weights_revision"]): row["model"] for row in _models(side)}
+        for side in (base, run)
+    )
+    taken = {*then.values()}.intersection(now.values())
+    renamed = tuple(
+        (name, now[model])
+        for model, name in then.items()
+        if model in now and taken.isdisjoint((name, now[model]))
+    )
+    if not renamed:
+        return base, run
+    return base.named(renamed), run.named(renamed)
+
+
+def _models(side: Side) -> list[dict[str, str]]:
+    models: list[dict[str, str]] = side.source.arrow(f"""
+        SELECT DISTINCT model, model_id, weights_revision FROM {side.selection.verdicts}
+        WHERE model_id IS NOT NULL ORDER BY ALL
+    """).to_pylist()
+    return models
 
 
 def hostnames(source: ArrowSource) -> list[str]:
@@ -177,8 +223,13 @@ def runs_sharing(
     With `by_name` another model of the same name will do.
     """
     shared = (*SERIES, "hostname") if per_host else SERIES
-    columns = [name for name in shared if not (by_name and name in MODEL)]
-    series = f"hash({', '.join(f'r.{name}' for name in columns)})"
+    if by_name:
+        facts = [f"r.{name}" for name in shared if name not in MODEL]
+    else:
+        nameless = f"replace(r.cell_id, {_MODEL_IN_ID.format('r.model')}, '')"
+        facts = [nameless, *(f"r.{name}" for name in shared if name != "cell_id")]
+        facts.append("coalesce(r.model_id, r.model)")
+    series = f"hash({', '.join(facts)})"
     (wanted,) = side.source.arrow(f"""
         SELECT list(DISTINCT {series})::VARCHAR[] AS series, list(DISTINCT r.run_id) AS runs
         FROM {side.selection.relation} r

@@ -51,7 +51,7 @@ class Replay:
 
     @property
     def outcome(self) -> RatioOutcome | None:
-        """What that ratio shows; None unless both were timed."""
+        """The outcome of that ratio; None unless both were timed."""
         if self.ratio is None:
             return None
         ratio, grades = self.ratio_interval, (self.then.grade or "D", self.now.grade or "D")

@@ -12,7 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.results.selection import Selection, Side, hostnames, runs_sharing, side_of_host
+from analysis.results.selection import (
+    Selection,
+    Side,
+    hostnames,
+    runs_sharing,
+    side_of_host,
+    under_same_names,
+)
 from analysis.results.series import AcceptedChange, accepted_changes
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.side_files import ALLOWED, results_at
@@ -95,7 +102,7 @@ def open_sides(
             base = opening.side_of_host(earlier.hostname, later.result_ids)
         else:
             base = opening.side(earlier, baseline)
-        judged_side = _without_shared(base, later)
+        base, judged_side = under_same_names(base, _without_shared(base, later))
         sources = dict.fromkeys((base.source, judged_side.source))
         accepted = (change for source in sources for change in accepted_changes(source))
         yield Sides(base, judged_side, tuple(accepted))
