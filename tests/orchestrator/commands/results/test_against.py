@@ -11,6 +11,7 @@ import pytest
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
+from orchestrator.commands.compare.answer import compare_run_pair
 from orchestrator.commands.measure.against import ComparedRun
 from orchestrator.commands.regress.answer import (
     RegressionAnswer,
@@ -22,6 +23,7 @@ from orchestrator.commands.regress.sentences import model_lines
 from orchestrator.commands.regress.table import judgement_data
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.commands.results.sides import open_sides
 from orchestrator.exchange.bundles.write import write_bundle
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.screen.words.records import record_words
@@ -55,6 +57,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             ("alone", 0.04, None, MODEL),
             ("changed", 0.04, "base", CHANGED),
             ("foreign", 0.04, None, CHANGED),
+            ("renamed", 0.04, None, MODEL),
         )
     ):
         each = [round(value * 1e9) for value in medians(slower)]
@@ -73,13 +76,14 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             recorded_at=RECORDED_AT + timedelta(hours=day),
             interleaved_with=beside,
             model_spec=model,
+            model="colleagues-copy" if run_id == "renamed" else "bert-tiny",
             **columns,
         )
         (folder / run_id).mkdir()
         save_record(record, folder / run_id)
     with Store.open(folder / "benchmarks.duckdb") as store:
         merged = store.merge([folder], words=record_words)
-        assert merged.inserted == 5, merged.faults
+        assert merged.inserted == 6, merged.faults
     with Store.open_readonly(folder / "benchmarks.duckdb") as store:
         yield store.path
 
@@ -130,6 +134,20 @@ def test_a_changed_model_is_judged_by_name_where_somebody_asks_for_it(
         assert data["baseline_model_id"] == digest(MODEL)
         assert data["model_id"] == digest(CHANGED)
     assert not list(model_lines(judged(database, "alone")))
+
+
+def test_a_model_is_the_same_under_another_name(database: Path) -> None:
+    """Its folder's name is a label: regressions and comparisons of runs go by what it holds."""
+    answer = judged(database, "renamed")
+    (one,) = answer.judgements.judgements
+    assert one.ratio is not None
+    assert (one.verdict, round(one.ratio.value, 3)) == ("inconclusive", 1.04)
+    assert "colleagues-copy" in one.cell_id
+    assert (answer.judgements.only_before, answer.judgements.only_after) == ((), ())
+    pair = compare_run_pair(SelectionRequest(database), "base", "renamed")
+    assert (len(pair.cells), pair.only_before, pair.only_after) == (1, (), ())
+    with open_sides(SelectionRequest(database), "last", "renamed") as sides:
+        assert sides.base.label == "alone"
 
 
 def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(database: Path) -> None:
