@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.statistics.outcomes import ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, ratio_outcome
 from performance.sessions import torch_job
 from runner.contract.job import PROFILES, Job, Measure
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult

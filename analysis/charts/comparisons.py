@@ -31,7 +31,7 @@ from analysis.compare.values import metric_values, with_intervals
 from analysis.results.selection import Selection, metrics_of
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import amount
-from analysis.statistics.outcomes import counted_words
+from analysis.statistics.ratios import counted_words
 
 _MOST_ROWS = 30
 """Rows of one drawing; of more, the greatest and the least ratios stay."""

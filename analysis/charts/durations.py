@@ -56,7 +56,6 @@ def duration_charts(
 
 
 def _rows(source: ArrowSource, sql: str) -> Mapping[str, list[Point]]:
-    """Rows by the result that they are of."""
     rows: dict[str, list[Point]] = defaultdict(list)
     for row in source.arrow(sql).to_pylist():
         rows[row.pop("result_id")].append(row)

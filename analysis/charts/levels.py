@@ -15,7 +15,8 @@ from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement
 from analysis.regress.steps import LevelStep, bands_of
 from analysis.results.metrics import Metric
-from analysis.statistics.numbers import amount, change_words
+from analysis.statistics.numbers import amount
+from analysis.statistics.ratios import change_words
 
 _MOST_RUNS = 100
 """Runs of one drawing; of a longer series the newest are drawn, and the baseline."""

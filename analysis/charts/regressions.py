@@ -20,8 +20,7 @@ from analysis.charts.levels import levels_chart, reading_words
 from analysis.charts.words import distinct_rows, noun_count
 from analysis.regress.cases import Case
 from analysis.regress.judgements import Judgement, Judgements
-from analysis.statistics.numbers import change_words
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, change_words
 
 MOST_DRAWN = 12
 """Series that a report draws; others are counted."""

@@ -76,8 +76,7 @@ def training_steps(
         GROUP BY ALL ORDER BY s.cell_id, s.result_id
     """
     models = grouped(source.arrow(sql).to_pylist(), ("model",))
-    largest = sorted(models, key=lambda rows: -len(rows))
-    return tuple(map(_training_chart, largest[:limit]))
+    return tuple(map(_training_chart, sorted(models, key=lambda rows: -len(rows))[:limit]))
 
 
 def _training_chart(rows: Sequence[RowFacts]) -> Chart:
@@ -182,12 +181,11 @@ def _spec(bars: Sequence[_Bar], names: Sequence[str], unit: str) -> Spec:
         "legend": {"symbolType": "square", "symbolStrokeWidth": 1},
         "sort": [*names],
     }
-    hollow = {"fill": "transparent", "strokeWidth": 1}
     return {
         **named_rows((bar.words for bar in bars), step=38),
         "layer": [
             _bar_layer(points, unit, "fill", {}, {"opacity": filling}),
-            _bar_layer(points, unit, "stroke", hollow, {}),
+            _bar_layer(points, unit, "stroke", {"fill": "transparent", "strokeWidth": 1}, {}),
             {
                 "data": wholes,
                 "mark": {"type": "tick", "opacity": 1, "thickness": 2, "height": 18, "yOffset": 7},

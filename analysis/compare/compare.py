@@ -19,8 +19,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import COMPARABLE, COMPARED, SCOPE, agreeing_columns
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import RatioOutcome, deciding_lines
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, RatioOutcome, deciding_lines
 from runner.contract.errors import UsageError, refuse_unknown
 
 BASELINES: Mapping[str, Any] = {
@@ -242,8 +241,7 @@ def compare_by(
     values: Sequence[MetricValue], by: str, metric: Metric, *, baseline: str | None = None
 ) -> ComparisonBy:
     """Compare results that differ in one property; with the value of `BASELINES` for None."""
-    groups = groups_of(values, by, metric)
-    return _comparison(groups, by, metric, baseline, len(values))
+    return _comparison(groups_of(values, by, metric), by, metric, baseline, len(values))
 
 
 def _comparison(

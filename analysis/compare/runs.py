@@ -164,8 +164,7 @@ def _cells(before: Side, after: Side, pairs: Sequence[_Pair], metric: Metric) ->
     for pair in pairs:
         then, now = (side[value.key] for side, value in zip(completed, pair, strict=True))
         changes = circumstance_changes(known[0][then.result_id], known[1][now.result_id])
-        row = beside(after.label, now, then, "run", metric)
-        cells.append(ComparedCell(then, row, changes))
+        cells.append(ComparedCell(then, beside(after.label, now, then, "run", metric), changes))
     return cells
 
 
@@ -198,5 +197,4 @@ def cell_verdicts(source: ArrowSource, selection: Selection) -> dict[str, CellVe
         SELECT cell_id, status, reason, proof, correct FROM {selection.verdicts}
         ORDER BY cell_id, measured_at NULLS FIRST
     """
-    rows = source.arrow(sql).to_pylist()
-    return {row.pop("cell_id"): CellVerdict(**row) for row in rows}
+    return {row.pop("cell_id"): CellVerdict(**row) for row in source.arrow(sql).to_pylist()}

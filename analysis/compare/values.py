@@ -15,8 +15,7 @@ from analysis.results.metrics import PARTS_VIEW, PERFORMANCE_VIEW, Metric
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED, comparable_columns
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
-from analysis.statistics.outcomes import RatioOutcome, ratio_outcome
-from analysis.statistics.ratios import Estimate, estimate
+from analysis.statistics.ratios import Estimate, RatioOutcome, estimate, ratio_outcome
 from runner.contract.axes import AXIS_NAMES, Mode
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
 from runner.contract.record.verdict import Grade

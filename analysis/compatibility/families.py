@@ -11,8 +11,7 @@ from analysis.compare.values import metric_values
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.results.source import OWN_SOURCES, ArrowSource
-from analysis.statistics.outcomes import THRESHOLD, equal_words
-from analysis.statistics.ratios import PROMISES
+from analysis.statistics.ratios import PROMISES, THRESHOLD, equal_words
 
 REFERENCE = "cpu"
 UNDECIDED = "undecided"

@@ -114,8 +114,7 @@ def _log_amounts(target: Target, examples: Sequence[Example]) -> Values:
 
 
 def _values(target: Target, logarithms: Values, questions: Sequence[Placement]) -> Values:
-    amounts = np.exp(logarithms)
-    pairs = zip(amounts.tolist(), questions, strict=True)
+    pairs = zip(np.exp(logarithms).tolist(), questions, strict=True)
     return np.array([target.value(amount, placement) for amount, placement in pairs])
 
 

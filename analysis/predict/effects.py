@@ -209,8 +209,7 @@ def design_of(placements: Sequence[Placement], chosen: EffectSet) -> Design:
         scale += factors * len(keys)
         groups += [number] * (len(keys) * len(factors))
     indices = (np.concatenate(rows), np.concatenate(places))
-    shape = (len(z), len(columns))
-    matrix = sparse.csr_matrix((np.concatenate(values), indices), shape=shape)
+    matrix = sparse.csr_matrix((np.concatenate(values), indices), shape=(len(z), len(columns)))
     return Design(
         *(chosen, matrix, tuple(columns), np.array(scale)),
         *(tuple(means.tolist()), tuple(scales.tolist()), np.array(groups)),

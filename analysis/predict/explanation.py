@@ -121,7 +121,6 @@ def _shares(base: PhysicalBase, placement: Placement) -> dict[str, float]:
                 part: tuple(value if number == nth else 0.0 for number, value in enumerate(values))
                 for part, values in base.coefficients.items()
             }
-            part_of_base = replace(base, coefficients=alone)
-            amounts.append(bounded_exp(part_of_base.logarithms(terms)[0]))
+            amounts.append(bounded_exp(replace(base, coefficients=alone).logarithms(terms)[0]))
     total = sum(amounts)
     return {name: amount / total for name, amount in zip(names, amounts, strict=True)}

@@ -100,8 +100,7 @@ class Domain:
         table = features(placements)
         lows = np.array([self.lows.get(name, -np.inf) for name in FEATURES])
         highs = np.array([self.highs.get(name, np.inf) for name in FEATURES])
-        distances = np.maximum(lows - table, table - highs)
-        beyond = np.nan_to_num(distances, nan=-np.inf) > margin
+        beyond = np.nan_to_num(np.maximum(lows - table, table - highs), nan=-np.inf) > margin
         sentence_of = cache(self._sentence)
         names = sorted(enumerate(FEATURES), key=lambda pair: pair[1] not in _NAMED)
         sentences: dict[int, tuple[str, ...]] = {}

@@ -101,5 +101,4 @@ def _cuts(placements: Sequence[Placement]) -> Iterator[_Flags]:
     ends = np.array([extents[HIDDEN["range"](one)] for one in placements]).reshape(-1, 2)
     flops = np.array([one.counts.flops for one in placements])
     low, high = ends.T
-    for cut in _CUTS:
-        yield (low == high) | (flops <= cut * high)
+    yield from ((low == high) | (flops <= cut * high) for cut in _CUTS)

@@ -111,8 +111,7 @@ class TargetPredictor:
         return [answers[number] for number in range(len(placements))]
 
     def calibration(self, novelty: Novelty) -> CalibratedTrees | None:
-        first = ANSWERED_BY.get(novelty, novelty)
-        wider = NOVELTIES[NOVELTIES.index(first) :]
+        wider = NOVELTIES[NOVELTIES.index(ANSWERED_BY.get(novelty, novelty)) :]
         return next((self.trees[name] for name in wider if name in self.trees), None)
 
     def expectation(self, novelty: Novelty) -> Expectation:

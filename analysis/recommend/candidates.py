@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import ASKED_THREADS
-from analysis.statistics.outcomes import THRESHOLD, RatioOutcome, is_within, ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome, is_within, ratio_outcome
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
 from runner.contract.record.verdict import Grade

@@ -19,8 +19,7 @@ from analysis.recommend.memory_fit import percentage
 from analysis.recommend.service_levels import ServiceLevel, SloChance
 from analysis.results.series import UNKNOWN_SCOPE
 from analysis.statistics.numbers import amount, excess_words
-from analysis.statistics.outcomes import RatioOutcome
-from analysis.statistics.ratios import PROMISES
+from analysis.statistics.ratios import PROMISES, RatioOutcome
 
 _ALIKE: tuple[tuple[str, ObjectionKind, str], ...] = (
     ("scope", "other_scope", "joules of"),

@@ -79,8 +79,7 @@ def _related(rows: _Rows, wanted: Sequence[int], known: Sequence[int]) -> Sequen
     """The known rows that share most with those that are wanted."""
     if len(known) <= MOST_KNOWN:
         return known
-    shared = rows.sums_of_products(known, wanted)
-    order = np.argsort(-shared, kind="stable")[:MOST_KNOWN]
+    order = np.argsort(-rows.sums_of_products(known, wanted), kind="stable")[:MOST_KNOWN]
     return sorted(known[int(number)] for number in order)
 
 

@@ -23,7 +23,7 @@ from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
 from analysis.results.selection import Side
 from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from analysis.statistics.significance import LaunchSamples
 from analysis.statistics.variance import variance_components
 
@@ -277,8 +277,7 @@ def _histories(
     of_base = histories(base.source, base.history, metric, wanted, per_host=per_host)
     both: dict[SeriesKey, Sequence[PastResult]] = {}
     for key in {*of_base, *of_run}:
-        results = (*of_base.get(key, ()), *of_run.get(key, ()))
-        once = {past.result_id: past for past in results}
+        once = {past.result_id: past for past in (*of_base.get(key, ()), *of_run.get(key, ()))}
         both[key] = sorted(once.values(), key=lambda past: (past.measured_at, past.result_id))
     return both
 

@@ -31,8 +31,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import percent_text
-from analysis.statistics.outcomes import RatioOutcome, RatioOutcomeKind
-from analysis.statistics.ratios import PROMISES, Estimate
+from analysis.statistics.ratios import PROMISES, Estimate, RatioOutcome, RatioOutcomeKind
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
 REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = (

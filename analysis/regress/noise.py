@@ -112,8 +112,7 @@ def _of_components(source: NoiseSource, basis: str, components: VarianceComponen
 
 def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoise:
     """The noise of the differences within pairs, from the logarithms of both sides' launches."""
-    sides = zip(before, after, strict=True)
-    deviation = stdev(later - earlier for earlier, later in sides)
+    deviation = stdev(later - earlier for earlier, later in zip(before, after, strict=True))
 
     def difference(pairs: int, _: int) -> ShiftSpread:
         return ShiftSpread(deviation / math.sqrt(pairs), pairs - 1)

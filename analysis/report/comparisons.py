@@ -10,7 +10,7 @@ from analysis.results.differing import fact_words, varying
 from analysis.results.metrics import METRICS, Metric
 from analysis.results.series import ASKED_THREADS
 from analysis.results.table import Field, FieldKind, RowFacts, Table
-from analysis.statistics.outcomes import counted_words, equal_words
+from analysis.statistics.ratios import counted_words, equal_words
 from runner.contract.axes import AXIS_NAMES
 
 _MOST_GROUPS = 200

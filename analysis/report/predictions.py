@@ -206,7 +206,6 @@ class DescribedPredictor:
 
     @property
     def trials(self) -> Iterator[tuple[Target, Novelty, KeptTrial]]:
-        """All trials of the evaluation, target by target."""
         known = self.evaluation.targets if self.evaluation else {}
         for name, target in PREDICTION_TARGETS.items():
             of_target = known.get(name, {})

@@ -12,8 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
-from analysis.statistics.outcomes import RatioOutcome, ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, RatioOutcome, ratio_outcome
 from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
 from runner.contract.errors import UsageError
 from runner.contract.record.verdict import Grade

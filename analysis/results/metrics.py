@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal
 
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from runner.contract.errors import UsageError
 
 IntervalSource = Literal["recorded", "total", "inverse"]

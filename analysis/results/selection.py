@@ -8,7 +8,7 @@ from analysis.results.metrics import METRICS, RATES_OF_SHARES, Metric
 from analysis.results.row import seeks_peak_sql
 from analysis.results.series import MODEL, SERIES
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from runner.contract.axes import Backend
 
 _AT_ONCE = 5_000

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from analysis.results.row import ResultRow, TimedWork, item_estimate_ms
-from analysis.statistics.outcomes import ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, ratio_outcome
 from runner.contract.record.verdict import Doubt, Grade, doubt, heaviest_first, with_doubt
 
 DOUBTFUL_FACTOR = 2.0

@@ -1,11 +1,7 @@
-"""Numbers as people read them: with the digits that count, as percentages, with their intervals."""
+"""Numbers as people read them: with the digits that count, and as percentages."""
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from analysis.statistics.ratios import Estimate
 
 _MOST_PERCENT, _WHOLE_PERCENT = 999.0, 9.95
 _MOST_DIGITS = 3
@@ -38,13 +34,6 @@ def number_range(values: Iterable[float]) -> str:
     return " to ".join(dict.fromkeys(format_number(end) for end in (min(known), max(known))))
 
 
-def interval_text(interval: "Estimate | None") -> str | None:
-    """The ends of an interval as a column has them: `1.2–3.4`."""
-    if interval is None:
-        return None
-    return f"{format_number(interval.low)}–{format_number(interval.high)}"
-
-
 def percent_text(share: float, digits: int | None = None) -> str:
     """A share as a percentage without its sign: `12`, `9.1`; with digits enough unless given."""
     number = 100 * share
@@ -64,33 +53,14 @@ def _signed(text: str) -> str:
     return text if text.startswith(("-", ">")) or not float(text) else f"+{text}"
 
 
-def extent_words(ratio: "Estimate") -> str:
-    """The size of a change whatever its direction: `12 % (9.1 to 15 %)`."""
-    sign = 1 if ratio.value >= 1 else -1
-    value, *ends = (sign * (number - 1) for number in (ratio.value, ratio.low, ratio.high))
-    text, low, high = _texts(value, *sorted(ends))
-    return f"{text} % ({low} to {high} %)"
-
-
-def change_words(ratio: "Estimate") -> str:
-    """A change with its direction: `+12 % (9.1 to 15 %)`, `-8 % (-10 to -6 %)`."""
-    return change_text(ratio.value, ratio.low, ratio.high)
-
-
 def change_text(ratio: float, low: float | None = None, high: float | None = None) -> str:
     if low is None or high is None:
         return f"{signed_percent(ratio - 1)} %"
-    text, *ends = _texts(ratio - 1, low - 1, high - 1)
+    text, *ends = interval_texts(ratio - 1, low - 1, high - 1)
     return f"{_signed(text)} % ({' to '.join(ends)} %)"
 
 
-def interval_percent(ratio: "Estimate") -> str:
-    """The ends of a change's 95 % interval as a column has them: `9.1 to 15`, `-2 to 8`."""
-    _, low, high = _texts(*(number - 1 for number in (ratio.value, ratio.low, ratio.high)))
-    return f"{low} to {high}"
-
-
-def _texts(value: float, low: float, high: float) -> tuple[str, str, str]:
+def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str]:
     """The percentages with digits enough to tell the ends of the interval apart."""
     shares = (value, low, high)
     text, *ends = map(percent_text, shares)

@@ -157,8 +157,7 @@ def _split_p_values(
 def _members(after: int, before: int) -> Values:
     """Splits by row: 1 where a launch is dealt to the later side; the measured split first."""
     count = after + before
-    splits = math.comb(count, after)
-    if splits <= MOST_SPLITS:
+    if math.comb(count, after) <= MOST_SPLITS:
         chosen = [list(split) for split in combinations(range(count), after)]
     else:
         random = np.random.default_rng(count)
@@ -175,6 +174,5 @@ def _signs(count: int) -> Values:
     """Flips by row: -1 where the launches of a pair change places; the measured order first."""
     if 1 << count <= MOST_SPLITS:
         return np.array(list(product((1.0, -1.0), repeat=count)))
-    random = np.random.default_rng(count)
-    drawn = random.choice((1.0, -1.0), size=(DRAWN_FLIPS - 1, count))
+    drawn = np.random.default_rng(count).choice((1.0, -1.0), size=(DRAWN_FLIPS - 1, count))
     return np.vstack((np.ones(count), drawn))

@@ -14,8 +14,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import IN_HISTORY, SERIES, comparable_sql
 from analysis.results.source import ArrowSource
-from analysis.statistics.outcomes import THRESHOLD, RatioOutcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome
 from runner.contract.axes import AXIS_NAMES
 from runner.contract.errors import UsageError
 
@@ -115,8 +114,7 @@ def trends_of(
     metric = replace(metric, threshold=selection.threshold)
     rows = source.arrow(_question(selection, metric, per_host=per_host)).to_pylist()
     counts = {name: rows[0][name] if rows else 0 for name in ("once", "several")}
-    repeated = [row for row in rows if row["results"] > 1]
-    ranked = groupby(repeated, key=lambda row: row["rank"])
+    ranked = groupby([row for row in rows if row["results"] > 1], key=lambda row: row["rank"])
     values = [[value_of(row) for row in several] for _, several in ranked]
     complete = with_intervals(source, [one for series in values for one in series], metric)
     series = [

@@ -26,30 +26,19 @@ class FleetHosts:
         bool, typer.Option("--fleet", help="Measure on the hosts of a fleet, not here.")
     ] = False
     hosts_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--hosts-file", metavar="FILE", help="Hosts that ssh or Slurm reach, as YAML."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="Hosts that ssh or Slurm reach, as YAML.")
     ] = None
     hosts: Annotated[
         list[str] | None,
-        typer.Option(
-            "--hosts", metavar="GLOBS", help="Only hosts of such names.", callback=split_words
-        ),
+        typer.Option(metavar="GLOBS", help="Only hosts of such names.", callback=split_words),
     ] = None
     address: Annotated[
         str | None,
-        typer.Option(
-            "--address",
-            metavar="ADDRESS",
-            help="The head of a Ray cluster.  [default: $RAY_ADDRESS]",
-        ),
+        typer.Option(metavar="ADDRESS", help="The head of a Ray cluster.  [default: $RAY_ADDRESS]"),
     ] = None
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            "--token-file", metavar="FILE", help="That cluster's token.  [default: Ray's own rules]"
-        ),
+        typer.Option(metavar="FILE", help="That cluster's token.  [default: Ray's own rules]"),
     ] = None
 
     @property

@@ -132,9 +132,8 @@ class FleetExecution:
     def _order(self, assignment: Assignment) -> None:
         host, work = assignment.host, self._work[assignment.unit.id]
         observer = self._observer.on_host(host)
-        reach = self._presence.reach(host)
         self._standing[host] = self._orders.give(
-            host, reach, work, observer, self._options, self._budget_left_s
+            host, self._presence.reach(host), work, observer, self._options, self._budget_left_s
         )
         self._journal.begin(host, work.unit.id)
 

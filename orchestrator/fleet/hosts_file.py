@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from orchestrator.matrix.values import BytesValue, SizeValue
-from orchestrator.system.docstrings import attribute_docs
+from orchestrator.system.docstrings import describe_properties
 from orchestrator.system.problems import Problem, problems_in, raise_problems, read_source
 from runner.contract.cell import Frozen
 
@@ -118,14 +118,7 @@ def _keys_at(path: tuple[str | int, ...]) -> list[str]:
 def hosts_json_schema() -> dict[str, Any]:
     """The schema that `docs/hosts.schema.json` holds."""
     schema = HostsDocument.model_json_schema()
-    _describe(schema, HostsDocument)
+    describe_properties(schema, HostsDocument)
     for table in (HostEntry, HostLimits):
-        _describe(schema["$defs"][table.__name__], table)
+        describe_properties(schema["$defs"][table.__name__], table)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def _describe(schema: dict[str, Any], table: type) -> None:
-    docs = attribute_docs(table)
-    schema["properties"] = {
-        name: {**key, "description": docs[name]} for name, key in schema["properties"].items()
-    }

@@ -148,7 +148,6 @@ def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
 
 
 def image_repository(reference: str) -> str:
-    named = reference.partition("@")[0]
-    path, _, last = named.rpartition("/")
+    path, _, last = reference.partition("@")[0].rpartition("/")
     name = last.partition(":")[0]
     return f"{path}/{name}" if path else name

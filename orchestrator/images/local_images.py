@@ -308,6 +308,4 @@ def _ours(image: dict[str, Any]) -> Iterator[str]:
     tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
     if not tags:
         yield image["Id"]
-    for tag in tags:
-        if tag.rpartition(":")[0].rpartition("/")[2] == name:
-            yield tag
+    yield from (tag for tag in tags if tag.rpartition(":")[0].rpartition("/")[2] == name)

@@ -97,8 +97,7 @@ def runnable(launcher: LauncherName) -> list[Backend]:
 
 def absent_devices() -> list[Backend]:
     """The backends whose device this machine lacks, whatever is installed."""
-    rows = diagnose()
-    there = {row.backend for row in rows if row.runs or row.could_run}
+    there = {row.backend for row in diagnose() if row.runs or row.could_run}
     return [backend for backend in real_backends() if backend not in there]
 
 

@@ -22,7 +22,7 @@ from orchestrator.matrix.values import (
     SizeValue,
     value_type,
 )
-from orchestrator.system.docstrings import attribute_docs
+from orchestrator.system.docstrings import describe_properties
 from orchestrator.system.problems import quote
 from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Frozen
@@ -194,9 +194,9 @@ def keys_at(path: Sequence[str | int]) -> list[str]:
 
 def matrix_json_schema() -> dict[str, Any]:
     schema = MatrixDocument.model_json_schema()
-    _describe(schema, MatrixDocument)
+    describe_properties(schema, MatrixDocument)
     for table in (MeasureTable, LimitsTable, FleetTable, BackendTable):
-        _describe(schema["$defs"][table.__name__], table)
+        describe_properties(schema["$defs"][table.__name__], table)
     known = {"type": "string", "enum": [*catalogue(), *model_sets()]}
     endings = "|".join(re.escape(ending) for ending in MODEL_FILES)
     file = {"type": "string", "pattern": f"({endings})$|/"}
@@ -204,14 +204,6 @@ def matrix_json_schema() -> dict[str, Any]:
     listed = axis["anyOf"][-1] | {"items": {"anyOf": [known, file]}}
     axis["anyOf"] = [known, file, listed]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_without_titles(schema)}
-
-
-def _describe(schema: dict[str, Any], table: type) -> None:
-    docs = attribute_docs(table)
-    schema["properties"] = {
-        name: dict(sorted({**key, "description": docs[name]}.items()))
-        for name, key in schema["properties"].items()
-    }
 
 
 def _without_titles(value: Any) -> Any:

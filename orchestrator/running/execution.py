@@ -264,8 +264,7 @@ def execute_run(
     execution = RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes)
     execution.earlier_images = earlier_images
     finish = f"`orchestrator run --resume last{folder.elsewhere}` finishes it"
-    name = f"run {folder.run.run_id}"
-    with telling_how_to_finish(name, folder.unfinished, finish, observer):
+    with telling_how_to_finish(f"run {folder.run.run_id}", folder.unfinished, finish, observer):
         return execution.run(then)
 
 

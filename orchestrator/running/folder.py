@@ -180,8 +180,7 @@ class RunFolder:
         try:
             return self._read(cell, launched)
         except (RecordError, DamagedFile) as error:
-            aside = set_aside(path)
-            self.damaged[path] = Damaged(aside or path, str(error))
+            self.damaged[path] = Damaged(set_aside(path) or path, str(error))
             return None
 
     def _read(self, cell: Cell, launched: Job | None = None) -> Record:

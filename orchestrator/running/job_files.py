@@ -85,8 +85,7 @@ def _contradictions(record: Record, cell: Cell, job: Job) -> Iterator[str]:
     labels = {name: getattr(job.model, name) for name in MODEL_LABELS}
     if _read(ModelSpec.of_content, record.model_spec, labels) not in (None, job.model):
         yield "is not the record that was asked for: its model_spec is that of another model"
-    on_device = job.on_hardware(record.hardware_id)
-    known = (None, job.of_cell(cell), on_device.of_cell(cell))
+    known = (None, job.of_cell(cell), job.on_hardware(record.hardware_id).of_cell(cell))
     if _read(recorded_job, record.job, record.model_spec) not in known:
         yield "is not the record that was asked for: its job, which a replay repeats, is another"
 

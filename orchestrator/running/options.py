@@ -184,7 +184,6 @@ class RunOptions:
     inherit_environ: Annotated[
         list[str] | None,
         typer.Option(
-            "--inherit-environ",
             metavar="NAME",
             help="Give runners this variable of the shell, which they start without. Repeatable.",
             callback=_set_variables,
@@ -194,7 +193,6 @@ class RunOptions:
     label: Annotated[
         list[Label] | None,
         typer.Option(
-            "--label",
             metavar="KEY=VALUE",
             help="Keep this with the run, beside what a CI job says of itself. Repeatable.",
             parser=Label.parse,

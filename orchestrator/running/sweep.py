@@ -105,7 +105,7 @@ class Sweep:
         return None
 
     def _set_aside(self, path: Path, fault: str) -> None:
-        if path.name in self._unfinished and not _is_folder(path):
+        if path.name in self._unfinished and not stat.S_ISDIR(path.lstat().st_mode):
             path.unlink()
             return
         self._aside = self._aside or self._new_folder()
@@ -170,7 +170,3 @@ def _move(path: Path, target: Path) -> None:
     elif stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
         path.chmod(_FILE_MODE)
     path.rename(target)
-
-
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(path.lstat().st_mode)

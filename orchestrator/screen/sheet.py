@@ -153,10 +153,9 @@ def _csv(sheet: Sheet) -> bytes:
 
 
 def _values(row: RowFacts, names: Sequence[str]) -> list[object]:
-    values = (row.get(name) for name in names)
     return [
         json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-        for value in values
+        for value in (row.get(name) for name in names)
     ]
 
 

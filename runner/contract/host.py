@@ -182,8 +182,7 @@ def choose_cpus(
     def rank(core: _Core) -> tuple[bool, bool, int]:
         return core.capacity < least, core.node != node, -core.cpus[0]
 
-    ordered = sorted(cores, key=rank)
-    turns = zip_longest(*(core.cpus for core in ordered))
+    turns = zip_longest(*(core.cpus for core in sorted(cores, key=rank)))
     cpus = [cpu for cpu in chain.from_iterable(turns) if cpu is not None]
     return tuple(sorted(cpus[:count]))
 

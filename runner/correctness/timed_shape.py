@@ -39,8 +39,7 @@ def is_compiled_for(cell: Cell, columns: Columns) -> bool:
     """
     if cell.mode == "training":
         return False
-    graph = str(columns.get("graph") or DYNAMIC)
-    if not graph.endswith(DYNAMIC):
+    if not str(columns.get("graph") or DYNAMIC).endswith(DYNAMIC):
         return True
     compiles = cell.runtime in _COMPILING or cell.backend == "qnn"
     possible = (cell.backend, cell.runtime, cell.mode) in SUPPORTED
@@ -101,14 +100,12 @@ def compare_timed(
 
 
 def _media(model: ModelSpec, cell: Cell) -> dict[str, int]:
-    sizes = sizes_of(model, cell).items()
-    return {name: size for name, size in sizes if name not in _GROWING}
+    return {name: size for name, size in sizes_of(model, cell).items() if name not in _GROWING}
 
 
 def _values(reference: Arrays, job: Job, cell: Cell) -> float:
     """About as many values as the outputs have at the cell's shape."""
-    fixed = fixed_cell(job)
-    longer = (cell.sequence_length or 1) / (fixed.sequence_length or 1)
+    longer = (cell.sequence_length or 1) / (fixed_cell(job).sequence_length or 1)
     growth = max(1.0, longer) * cell.batch_size / BATCH_SIZE
     return growth * sum(array.size for array in reference.values())
 

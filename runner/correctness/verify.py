@@ -57,8 +57,7 @@ def judge_choices(columns: Columns, logits: FloatArray, tokens: Tokens, most: fl
     changed: Columns = {**columns, "tolerance_share": share, "difference_where": WHERE}
     if share <= 1 or columns["correct"] is False:
         return changed
-    wrong = int((lacks > most).sum())
-    explanation = reason("unlikely_tokens", wrong=wrong, tokens=lacks.size)
+    explanation = reason("unlikely_tokens", wrong=int((lacks > most).sum()), tokens=lacks.size)
     return {**changed, "correct": False, **reason_columns("correct", explanation)}
 
 

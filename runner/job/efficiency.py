@@ -133,8 +133,7 @@ def _copy(kernels: PeakKernels, room: Room, end: int, clock: Clock) -> _Peak | N
         return None
     kernel = kernels.copy(size)
     kernel()
-    calls = _timed_calls(kernel, COPY_NS, end, clock)
-    return _Peak(size, 2 * size * NANOSECONDS / min(calls))
+    return _Peak(size, 2 * size * NANOSECONDS / min(_timed_calls(kernel, COPY_NS, end, clock)))
 
 
 def _timed_calls(

@@ -79,8 +79,7 @@ def _is_row(line: str) -> bool:
 
 def anchor(heading: str) -> str:
     """The fragment that GitHub gives to a heading."""
-    kept = re.sub(r"[^\w\- ]", "", heading.lower())
-    return kept.strip().replace(" ", "-")
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 README = Page(ROOT / "README.md")

@@ -89,8 +89,7 @@ def test_a_pull_request_is_measured_beside_its_base(
 
 @pytest.mark.slow
 def test_a_commit_that_changes_no_model_is_no_silent_success(tmp_path: Path) -> None:
-    workspace = two_commits(tmp_path, layers=10)
-    assert exit_status(workspace, IN_TURNS) == 0
+    assert exit_status(two_commits(tmp_path, layers=10), IN_TURNS) == 0
     comment = (tmp_path / "comment.md").read_text()
     assert "**Nothing was compared.**" in comment
     assert "> base/matrix.yaml has the same models" in comment
@@ -100,8 +99,7 @@ def test_a_commit_that_changes_no_model_is_no_silent_success(tmp_path: Path) -> 
 @pytest.mark.quiet
 @pytest.mark.timeout(3600)
 def test_a_commit_that_makes_a_model_a_tenth_slower_is_stopped(tmp_path: Path) -> None:
-    workspace = two_commits(tmp_path, layers=11)
-    assert exit_status(workspace, IN_TURNS) == 7
+    assert exit_status(two_commits(tmp_path, layers=11), IN_TURNS) == 7
     comment = (tmp_path / "comment.md").read_text("utf-8")
     assert comment.startswith("**Regression**")
     for words in ("encoder", "cpu", "torch", "fp32", "batch 1", "128 tokens", "process"):

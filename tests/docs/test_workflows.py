@@ -86,8 +86,7 @@ def test_jobs_refer_to_jobs_and_steps_that_exist(name: str) -> None:
         needs = job.get("needs", [])
         named = {needs} if isinstance(needs, str) else set(needs)
         assert named <= set(known)
-    text = (FOLDER / name).read_text("utf-8")
-    for expression in EXPRESSION.findall(text):
+    for expression in EXPRESSION.findall((FOLDER / name).read_text("utf-8")):
         for job_name in re.findall(r"needs\.(\w+)\.", expression):
             assert job_name in known
         for step_id in re.findall(r"steps\.(\w+)\.", expression):

@@ -49,8 +49,7 @@ class Counting:
     def __call__(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
         """Pass the time, and give logits and the most likely token of the last place."""
         self.clock.pass_by(self.duration_ns)
-        last = feeds[self.tokens].array[:, -1]
-        likeliest = (last + 1) % VOCABULARY
+        likeliest = (feeds[self.tokens].array[:, -1] + 1) % VOCABULARY
         logits = np.eye(VOCABULARY, dtype=np.float32)[likeliest]
         outputs: dict[str, Any] = {name: Held(np.empty(0)) for name in self.gives}
         outputs["logits"] = Held(logits[:, np.newaxis])

@@ -67,8 +67,7 @@ def _joined(body: bytes, footer: Struct | bytes) -> bytes:
 
 
 def _chunk(footer: Struct, column: str) -> Struct:
-    columns = footer[4][1][1][0][1][1][1]
-    parts = (chunk[3][1] for chunk in columns)
+    parts = (chunk[3][1] for chunk in footer[4][1][1][0][1][1][1])
     return next(part for part in parts if part[_PATH][1][1][0] == column.encode())
 
 

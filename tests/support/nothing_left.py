@@ -26,8 +26,7 @@ def assert_nothing_left(workplace: Workplace) -> None:
     """Assert one verdict for each planned cell, and no file, process, container or lock left."""
     newest = workplace.run_folder.name
     rows = workplace.ask(f"SELECT cell_id FROM benchmark_results WHERE run_id = '{newest}'")
-    verdicts = Counter(row["cell_id"] for row in rows)
-    assert verdicts == Counter(workplace.planned())
+    assert Counter(row["cell_id"] for row in rows) == Counter(workplace.planned())
     assert sorted(path.stem for path in workplace.records()) == workplace.planned()
     assert unfinished_files(workplace.folder) == []
     assert processes_of(workplace.folder) == []

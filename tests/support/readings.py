@@ -196,8 +196,7 @@ def read_mapped(folder: Path, content: bytes) -> None:
 def read_run(folder: Path, content: bytes) -> None:
     run = a_run_folder(folder)
     written(run.path, "run.json", content)
-    opened = RunFolder.open(folder, run.run.run_id)
-    opened.verdicts()
+    RunFolder.open(folder, run.run.run_id).verdicts()
 
 
 def read_part(folder: Path, content: bytes) -> None:
@@ -253,15 +252,13 @@ def read_imported(folder: Path, content: bytes) -> None:
 
 
 def read_packed(folder: Path, content: bytes) -> None:
-    packed = written(folder, "imports/packed.parquet", content)
-    read_runs([packed])
+    read_runs([written(folder, "imports/packed.parquet", content)])
     take_out(folder, "import-x")
 
 
 def read_kept(folder: Path, content: bytes) -> None:
     database = folder / "b.duckdb"
-    path = written(kept_folder(database), "a.parquet", content)
-    read_runs([path])
+    read_runs([written(kept_folder(database), "a.parquet", content)])
     drop_kept(database, ["run-1"])
 
 

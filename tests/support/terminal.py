@@ -34,8 +34,7 @@ def a_terminal(width: int, *streams: Any) -> Iterator[None]:
 
 def shown(text: str, width: int) -> list[str]:
     """The lines on a screen of that width, after all that the text does to it."""
-    lines = max(text.count("\n") + len(text) // width + 2, 10)
-    screen = pyte.Screen(width, lines)
+    screen = pyte.Screen(width, max(text.count("\n") + len(text) // width + 2, 10))
     screen.set_mode(pyte.modes.LNM)
     pyte.Stream(screen).feed(text)
     return [line.rstrip() for line in screen.display[: screen.cursor.y + 1]]

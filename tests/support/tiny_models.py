@@ -30,12 +30,6 @@ TRANSFORMER: dict[str, Any] = {
     "num_attention_heads": 2,
 }
 VISION: dict[str, Any] = {**TRANSFORMER, "image_size": 16, "patch_size": 8}
-CONTRASTIVE: dict[str, Any] = {
-    "model_type": "clip",
-    "text_config": {**TRANSFORMER, "vocab_size": VOCABULARY, "eos_token_id": 99},
-    "vision_config": VISION,
-    "projection_dim": 8,
-}
 
 
 def token_ids(name: str, *shape: Any) -> TensorSpec:

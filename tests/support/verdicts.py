@@ -14,8 +14,7 @@ from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import LevelShift, RegressionVerdict, VerdictReason
 from analysis.results.metrics import METRICS
 from analysis.results.series import SCOPE, SERIES
-from analysis.statistics.outcomes import THRESHOLD
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import THRESHOLD, Estimate
 from analysis.statistics.variance import ShiftSpread
 from orchestrator.commands.regress.answer import RegressionAnswer, RegressionRequest
 from orchestrator.commands.results.selection import SelectionRequest

@@ -72,7 +72,6 @@ class CompareCommand(SheetOutput, ResultSelection, Command):
     fail_slower: Annotated[
         float | None,
         typer.Option(
-            "--fail-slower",
             metavar="SHARE",
             help="Judge both runs as `regress` does, with its exit codes, e.g. 10%.",
             parser=share("--fail-slower"),

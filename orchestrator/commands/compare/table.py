@@ -11,9 +11,7 @@ from analysis.results.differing import QUESTION, fact_heading, question_field, q
 from analysis.results.metrics import Metric
 from analysis.results.series import DETERMINED
 from analysis.results.table import Field, Table
-from analysis.statistics.numbers import interval_text
-from analysis.statistics.outcomes import outcome_facts, undecided_reason
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import Estimate, interval_text, outcome_facts, undecided_reason
 from orchestrator.commands.compare.words import (
     basis_text,
     comparison_notes,
@@ -74,8 +72,7 @@ def comparison_sheet(comparison: ComparisonBy, form: str) -> Sheet:
 
 def _pairs(groups: Sequence[ComparedGroup]) -> Iterator[tuple[int, ComparedGroup, ComparedValue]]:
     for number, group in enumerate(groups):
-        for row in group.rows:
-            yield number, group, row
+        yield from ((number, group, row) for row in group.rows)
 
 
 def _data_row(

@@ -11,7 +11,7 @@ from analysis.results.differing import WORK, fact_heading, shared_words
 from analysis.results.metrics import Metric
 from analysis.results.series import SETTINGS
 from analysis.statistics.numbers import format_number, number_range
-from analysis.statistics.outcomes import RatioOutcome, counted_words
+from analysis.statistics.ratios import RatioOutcome, counted_words
 from orchestrator.system.text import plural
 
 _MOST_NAMED = 3

@@ -87,20 +87,12 @@ class DropRuns(DatabaseChoice, Command):
     older_than: Annotated[
         float | None,
         typer.Option(
-            "--older-than",
-            metavar="TIME",
-            help="List runs that began longer ago, e.g. 90d.",
-            parser=seconds_parser,
+            metavar="TIME", help="List runs that began longer ago, e.g. 90d.", parser=seconds_parser
         ),
     ] = None
     keep_runs: Annotated[
         int | None,
-        typer.Option(
-            "--keep-runs",
-            metavar="N",
-            help="List all runs but the newest N.",
-            parser=number_parser(0),
-        ),
+        typer.Option(metavar="N", help="List all runs but the newest N.", parser=number_parser(0)),
     ] = None
     yes: Annotated[
         bool, typer.Option("--yes", help="Drop what is listed: rows, record files and folders.")

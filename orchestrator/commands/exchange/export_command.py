@@ -39,14 +39,11 @@ class ExportCommand(DatabaseChoice, Command):
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", metavar="PATH", help="The file, - for stdout, or the folder of partitions."
-        ),
+        typer.Option(metavar="PATH", help="The file, - for stdout, or the folder of partitions."),
     ] = None
     partition_by: Annotated[
         str | None,
         typer.Option(
-            "--partition-by",
             metavar="COLUMNS",
             help="Write a folder of Parquet files by the values of these columns,"
             " e.g. backend,model.",
@@ -58,15 +55,12 @@ class ExportCommand(DatabaseChoice, Command):
     bundle: Annotated[
         Path | None,
         typer.Option(
-            "--bundle",
-            metavar="FILE",
-            help="Write runs into one archive that `merge` takes elsewhere.",
+            metavar="FILE", help="Write runs into one archive that `merge` takes elsewhere."
         ),
     ] = None
     run: Annotated[
         list[str] | None,
         typer.Option(
-            "--run",
             metavar="RUN_ID|last",
             help="Runs of the bundle.  [default: all]",
             autocompletion=complete_run,
@@ -145,8 +139,7 @@ def print_checked(checked: "Bundle", *, as_json: bool) -> None:
 def _checked_lines(checked: "Bundle") -> Iterator[str]:
     from orchestrator.exchange.bundles.check import INSTALL_HINT
 
-    for fault in checked.faults:
-        yield f"{checked.path}: {fault}"
+    yield from (f"{checked.path}: {fault}" for fault in checked.faults)
     if checked.newer:
         yield INSTALL_HINT
     if checked.manifest is not None:

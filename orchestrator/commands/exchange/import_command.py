@@ -55,8 +55,7 @@ class ImportCommand(DatabaseChoice, Command):
         list[Path], typer.Argument(metavar="PATHS…", help="Files, or folders of them.")
     ]
     mapping: Annotated[
-        Path | None,
-        typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
+        Path | None, typer.Option(metavar="FILE", help="How any other CSV or JSON is to be read.")
     ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")

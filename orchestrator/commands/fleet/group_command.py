@@ -138,9 +138,7 @@ class DoctorOfFleet(FleetHosts, Command):
 
     backend: Annotated[
         list[str] | None,
-        typer.Option(
-            "--backend", metavar="NAMES", help="Only these backends.", callback=split_words
-        ),
+        typer.Option(metavar="NAMES", help="Only these backends.", callback=split_words),
     ] = None
     json: Json = False
 
@@ -152,8 +150,7 @@ class DoctorOfFleet(FleetHosts, Command):
         backends = tuple(map(known_backend, self.backend or ())) or tuple(real_backends())
         runs, lacks = diagnose_fleet(self, backends)
         print_diagnosis(runs, lacks, as_json=self.json)
-        is_silent = any(row.backend is None for row in lacks)
-        return Unavailable.exit_code if is_silent else 0
+        return Unavailable.exit_code if any(row.backend is None for row in lacks) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

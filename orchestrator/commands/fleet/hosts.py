@@ -63,8 +63,7 @@ def open_fleet(choice: FleetHosts) -> Iterator[Ways]:
             raise Unavailable(
                 "the fleet has no host", hint="`ray start --address=ADDRESS` on a machine adds it"
             )
-        names = choice.chosen_hosts(list(ways))
-        yield {name: ways[name] for name in names}
+        yield {name: ways[name] for name in choice.chosen_hosts(list(ways))}
 
 
 def _of_file(path: Path | None) -> Iterator[Transport]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix

@@ -129,7 +129,6 @@ def other_load_of(records: Mapping[str, Record]) -> float:
 
 
 def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
-    """Print the spread of each runtime on each device, and where it is kept."""
     if as_json:
         print_json(
             {path: spread.model_dump(mode="json") for path, spread in result.spreads.items()}

@@ -244,9 +244,8 @@ def _execute(
     options: RunOptions,
 ) -> BothOutcomes:
     observer.run_started(estimates_s(folders.run, folders.unfinished()))
-    memory_bytes = this_machine().memory_bytes
     execution = InterleavedExecution(
-        folders, launchers, observer, options, memory_bytes=memory_bytes
+        folders, launchers, observer, options, memory_bytes=this_machine().memory_bytes
     )
     resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
     finish, name = f"{resume} finishes it, pair by pair", f"run {folders.run.run.run_id}"

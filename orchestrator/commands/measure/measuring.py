@@ -31,7 +31,6 @@ class Against:
     compare_to: Annotated[
         str | None,
         typer.Option(
-            "--compare-to",
             metavar="last|RUN|SNAPSHOT|MATRIX",
             help="Judge the run against a baseline, as `regress --baseline` does; with"
             " --interleave also another matrix, whose models differ.",
@@ -49,7 +48,6 @@ class Against:
     threshold: Annotated[
         float | None,
         typer.Option(
-            "--threshold",
             metavar="SHARE",
             help="The least change that matters, e.g. 5%.  [default: 5%, interleaved 3%]",
             parser=share("--threshold"),
@@ -80,7 +78,6 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
             metavar="FILE",
             help="Write the results there as JSON, beside the screen's; with --compare-to the"
             " verdicts as Markdown (.md) or JUnit (.xml).",

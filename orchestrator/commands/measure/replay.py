@@ -10,9 +10,8 @@ from analysis.results.metrics import METRICS
 from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
 from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
-from analysis.statistics import outcomes
-from analysis.statistics.outcomes import THRESHOLD, RatioOutcome, ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics import ratios
+from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome, ratio_outcome
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
@@ -80,7 +79,7 @@ class Replay:
             "ratio": self.ratio,
             "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
             "threshold": THRESHOLD,
-            **outcomes.outcome_facts(self.outcome, METRICS["latency"]),
+            **ratios.outcome_facts(self.outcome, METRICS["latency"]),
             "differences": self.differences,
         }
 
@@ -165,14 +164,13 @@ def _numbers() -> Iterator[tuple[str, str]]:
 def _sentences(replay: Replay) -> Iterator[str]:
     if replay.now.status != "ok":
         yield f"now {replay.now.status}: {replay.now.reason}"
-    for difference in replay.differences:
-        yield f"note: {difference}"
+    yield from (f"note: {difference}" for difference in replay.differences)
     if (then := replay.then.batch_size) != (now := replay.now.batch_size):
         yield f"note: offline found another batch: {then}, now {now}"
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
     yield _verdict(replay)
-    yield from outcomes.deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
+    yield from ratios.deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
 
 
 def _verdict(replay: Replay) -> str:
@@ -181,7 +179,7 @@ def _verdict(replay: Replay) -> str:
     if ratio is None or outcome is None:
         return f"There are no two {numbers} with {intervals} to compare."
     if outcome.kind == "equal":
-        return f"The two {numbers} are {outcomes.equal_words(THRESHOLD)}."
+        return f"The two {numbers} are {ratios.equal_words(THRESHOLD)}."
     if not outcome.is_shown:
         return f"Whether the two {numbers} differ is undecided ({outcome.reason})."
     if seeks_peak(replay.now):

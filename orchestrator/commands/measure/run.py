@@ -120,7 +120,6 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
 
 
 def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
-    """Measure what an earlier run has left."""
     source = RunSource()
     if request.matrix is not None:
         load_matrix(request.matrix)

@@ -60,10 +60,7 @@ class RunCommand(MatrixChanges, Measuring, _Exports):
     resume: Annotated[
         str | None,
         typer.Option(
-            "--resume",
-            metavar="RUN_ID|last",
-            help="Finish an earlier run.",
-            autocompletion=complete_run,
+            metavar="RUN_ID|last", help="Finish an earlier run.", autocompletion=complete_run
         ),
     ] = None
 

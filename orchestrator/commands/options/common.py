@@ -95,9 +95,7 @@ class MatrixChanges:
     ] = False
     limit: Annotated[
         int | None,
-        typer.Option(
-            "--limit", metavar="N", help="Run the first N cells only.", parser=number_parser()
-        ),
+        typer.Option(metavar="N", help="Run the first N cells only.", parser=number_parser()),
     ] = None
 
     def overrides(self, profile: str | None = None) -> tuple[str, ...]:

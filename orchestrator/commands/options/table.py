@@ -18,7 +18,6 @@ class TableOptions:
     sort: Annotated[
         str,
         typer.Option(
-            "--sort",
             metavar="ORDER",
             help="fastest, latency, memory, grade, id or an axis.",
             parser=known_order,  # a wrong word must not wait for the end of a run

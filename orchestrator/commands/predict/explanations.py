@@ -76,7 +76,6 @@ class Explanations:
 def explain_cells(
     question: CellsAsked, cell_ids: Sequence[str], report: Notice = unheard_notice
 ) -> Explanations:
-    """Explain the predictions of cells, by their ids or as options name them."""
     if cell_ids and question.axes:
         raise UsageError(
             "predict explain: takes ids of cells, or options that name them",

@@ -84,9 +84,7 @@ class PredictMatrix(PredictionOptions, Command):
     matrix: MatrixArgument
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", metavar="FILE", help="Write it there, whole or not at all; - for stdout."
-        ),
+        typer.Option(metavar="FILE", help="Write it there, whole or not at all; - for stdout."),
     ]
     format_: Annotated[
         _Format | None, choice(_Format, "--format", help="[default: what FILE's name says]")

@@ -48,7 +48,6 @@ class PredictionOptions(DatabaseChoice):
     device: Annotated[
         str | None,
         typer.Option(
-            "--device",
             metavar="NAME",
             help="A machine of the database, or a device with a known data sheet."
             "  [default: that with most results of the backend]",
@@ -57,7 +56,6 @@ class PredictionOptions(DatabaseChoice):
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target",
             metavar="NAMES",
             help="latency, throughput, memory, energy, or all."
             "  [default: latency, else throughput]",

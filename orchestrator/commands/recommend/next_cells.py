@@ -68,9 +68,8 @@ def host_knowledge(database: Path) -> HostKnowledge:
         if predictor_folder(database).is_dir():
             with suppress(StoreError):
                 imported = open_predictor(database, store).manifest.sources == "all"
-        rows = example_rows(store, imported=imported)
         return HostKnowledge(
-            placements=rows.placements,
+            placements=example_rows(store, imported=imported).placements,
             hardware_ids=hardware_of_host(store, host) if host else frozenset(),
             verdicts=host_verdicts(store, host) if host else HostVerdicts(),
             forecast=forecast,

@@ -10,7 +10,7 @@ from analysis.recommend.choices import Choice, LeftOutCandidate, RankedCandidate
 from analysis.results.metrics import METRICS
 from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
-from analysis.statistics.outcomes import THRESHOLD, equal_words, outcome_facts
+from analysis.statistics.ratios import THRESHOLD, equal_words, outcome_facts
 from orchestrator.commands.recommend.answer import Recommendation
 from orchestrator.commands.recommend.words import (
     answer_words,

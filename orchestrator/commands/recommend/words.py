@@ -9,7 +9,7 @@ from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
-from analysis.statistics.outcomes import THRESHOLD, equal_words, reason_counts
+from analysis.statistics.ratios import THRESHOLD, equal_words, reason_counts
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation

@@ -12,7 +12,7 @@ from analysis.regress.cases import RegressionQuestion
 from analysis.regress.judgements import Judgement, Judgements, judge
 from analysis.results.metrics import metric_of
 from analysis.results.selection import usual_metrics
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from orchestrator.commands.results.remedies import measuring_words
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import Sides, open_sides

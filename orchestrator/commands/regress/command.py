@@ -150,20 +150,17 @@ class _Steps:
     accept: Annotated[
         str | None,
         typer.Option(
-            "--accept",
             metavar="RUN_ID|last",
             help="Record that a known step begins with this run's cells, those selected.",
             autocompletion=complete_run,
         ),
     ] = None
     because: Annotated[
-        str | None,
-        typer.Option("--because", metavar="TEXT", help="The reason for --accept, one line."),
+        str | None, typer.Option(metavar="TEXT", help="The reason for --accept, one line.")
     ] = None
     withdraw: Annotated[
         str | None,
         typer.Option(
-            "--withdraw",
             metavar="RUN_ID|last",
             help="Take back what --accept recorded of this run's cells.",
             autocompletion=complete_run,

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from analysis.regress.judgements import Judgement
-from analysis.statistics.numbers import change_words
+from analysis.statistics.ratios import change_words
 from orchestrator.commands.options.table import TableOptions
 from orchestrator.commands.regress.answer import RegressionAnswer, regression_commands
 from orchestrator.commands.regress.bisect import Proposal
@@ -142,10 +142,8 @@ def _story(judgement: Judgement) -> Iterator[str]:
         yield f"{before.geometric_mean:g} {unit} then, {after.geometric_mean:g} {unit} now"
     if judgement.noise:
         yield f"noise: {judgement.noise}"
-    for change in judgement.changes or ():
-        yield f"changed beside: {change}"
-    for step in judgement.steps:
-        yield f"{step_words(step)}: {change_words(step.ratio)}"
+    yield from (f"changed beside: {change}" for change in judgement.changes or ())
+    yield from (f"{step_words(step)}: {change_words(step.ratio)}" for step in judgement.steps)
 
 
 def _add_properties(parent: Element, values: Mapping[str, object]) -> None:

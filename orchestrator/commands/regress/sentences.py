@@ -16,8 +16,8 @@ from analysis.results.differing import (
     shared_words,
 )
 from analysis.results.metrics import Metric
-from analysis.statistics.numbers import change_words, extent_words, percent_text
-from analysis.statistics.outcomes import equal_words
+from analysis.statistics.numbers import percent_text
+from analysis.statistics.ratios import change_words, equal_words, extent_words
 from orchestrator.commands.regress.answer import RegressionAnswer, status_command
 from orchestrator.commands.results.run_report import below_grade_words
 from orchestrator.screen.words.doubts import finding_text
@@ -289,9 +289,7 @@ def not_comparable_lines(known: Sequence[MetricVerdicts]) -> Iterator[str]:
 def one_sided_lines(answer: RegressionAnswer) -> Iterator[str]:
     judgements = answer.judgements
     sides = ((judgements.only_before, judgements.base), (judgements.only_after, judgements.run))
-    for cells, label in sides:
-        if cells:
-            yield f"Only in {label}: {_named(cells)}."
+    yield from (f"Only in {label}: {_named(cells)}." for cells, label in sides if cells)
 
 
 def _named(names: Iterable[str]) -> str:

@@ -12,9 +12,8 @@ from analysis.regress.steps import LevelStep
 from analysis.regress.verdicts import RegressionVerdict
 from analysis.results.differing import question_field
 from analysis.results.table import Field, Table
-from analysis.statistics.numbers import interval_percent, percent_text, signed_percent
-from analysis.statistics.outcomes import outcome_facts
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.numbers import percent_text, signed_percent
+from analysis.statistics.ratios import Estimate, interval_percent, outcome_facts
 from orchestrator.commands.regress.answer import RegressionAnswer
 from orchestrator.commands.regress.sentences import (
     CELL,

@@ -146,8 +146,7 @@ def report_file(file: Path, request: SelectionRequest) -> MadeReport:
                 f"{file}: holds nothing that a report shows; simulated results never are",
                 hint=f"`orchestrator import {file} --dry-run` tells what it holds",
             ) from error
-    titled = replace(outcome.report, title=file.name)
-    outcome = _made(titled, request.database, file.stem)
+    outcome = _made(replace(outcome.report, title=file.name), request.database, file.stem)
     return replace(outcome, made_from=str(file))
 
 

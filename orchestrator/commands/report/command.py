@@ -47,14 +47,12 @@ class ReportCommand(Judging, ResultSelection, Command):
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
             metavar="FILE",
             help="The file, - for stdout; with `site` a folder.  [default: a page in DIR/reports]",
         ),
     ] = None
     charts: Annotated[
-        Path | None,
-        typer.Option("--charts", metavar="FOLDER", help="Leave every chart there as PNG and SVG."),
+        Path | None, typer.Option(metavar="FOLDER", help="Leave every chart there as PNG and SVG.")
     ] = None
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, help="Show N results at most, the newest first.")

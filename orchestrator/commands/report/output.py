@@ -149,8 +149,7 @@ def _paragraphs(report: Report, made_from: str) -> Iterator[str]:
 def _section(section: ReportSection) -> Iterator[str]:
     yield f"## {markdown_text(section.title)}"
     yield from map(markdown_prose, section.notes)
-    for chart in section.charts:
-        yield markdown_prose(f"{chart.title}: {chart.sentence}")
+    yield from (markdown_prose(f"{chart.title}: {chart.sentence}") for chart in section.charts)
     for table in section.tables:
         if len(section.tables) > 1:
             yield f"### {markdown_text(table.title)}"

@@ -119,8 +119,7 @@ def _table(table: Table, details: _Details, *, alone: bool) -> Iterator[Markup]:
         yield element("h3", table.title)
     yield from (element("p", with_code(sentence)) for sentence in table.answers)
     yield table_html(table, table.title, lambda field, row: _cell(table.name, field, row, details))
-    for note in table_notes(table):
-        yield element("p", with_code(note), class_="muted")
+    yield from (element("p", with_code(note), class_="muted") for note in table_notes(table))
 
 
 def _cell(table: str, field: Field, row: RowFacts, details: _Details) -> PageCell:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from analysis.results.answer import Comparison, Lead, Ranking
 from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
 from analysis.results.trust import Change, GradeSummary
-from analysis.statistics import outcomes
+from analysis.statistics import ratios
 from analysis.statistics.numbers import format_number, number_range
 from analysis.statistics.ratios import Estimate
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
@@ -41,7 +41,7 @@ def answer_lines(report: RunReport) -> Iterator[str]:
         yield f"{advice}: {of_all}{', '.join(parts)}"
     rankings = [one.fastest for one in answered if one.fastest]
     undecided = [lead.outcome for ranking in rankings for lead in ranking.undecided]
-    yield from outcomes.deciding_lines(undecided, report.run_id)
+    yield from ratios.deciding_lines(undecided, report.run_id)
 
 
 class _Names:
@@ -101,9 +101,9 @@ def _named(ranking: Ranking, names: _Names) -> str:
     )
     words = names.of(ranking.first)
     if equals:
-        words = f"{words} or {equals}, {outcomes.equal_words(outcomes.THRESHOLD)}"
+        words = f"{words} or {equals}, {ratios.equal_words(ratios.THRESHOLD)}"
     if undecided:
-        reasons = outcomes.reason_counts(lead.outcome for lead in ranking.undecided)
+        reasons = ratios.reason_counts(lead.outcome for lead in ranking.undecided)
         words = f"{words}{',' if equals else ''} or {undecided}, undecided ({reasons})"
     return words
 
@@ -111,7 +111,7 @@ def _named(ranking: Ranking, names: _Names) -> str:
 def _objections(comparison: Comparison) -> Iterator[tuple[str, Sequence[ResultRow]]]:
     """The reasons why results have no part in the answer, with these results."""
     for code, rows in comparison.undecided.items():
-        yield f"undecided ({outcomes.undecided_reason(code)})", rows
+        yield f"undecided ({ratios.undecided_reason(code)})", rows
     for reason, rows in comparison.excluded.items():
         yield f"not comparable ({reason})", rows
 

@@ -16,7 +16,7 @@ from analysis.results.trust import (
     doubt_contradictions,
     summarise_grades,
 )
-from analysis.statistics.outcomes import THRESHOLD, outcome_facts
+from analysis.statistics.ratios import THRESHOLD, outcome_facts
 from orchestrator.screen.words.doubts import doubt_text
 from orchestrator.store.query.runs import resolve_group
 from orchestrator.store.store import Store

@@ -68,6 +68,10 @@ def _moment(value: object) -> datetime:
         ) from error
 
 
+def _time(text: str) -> Any:
+    return typer.Option(metavar="DATE|TIME", help=text, parser=parser_of(_moment))
+
+
 @dataclass(frozen=True, kw_only=True)
 @with_axes(
     [axis.name for axis in _AXES],
@@ -92,22 +96,8 @@ class _OtherFilters:
     hostname: Annotated[list[str] | None, _names("Only machines of these names.")] = None
     launcher: Annotated[list[str] | None, _names("Only docker or process.")] = None
     grade: Annotated[list[str] | None, _names("Only these grades.")] = None
-    since: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="DATE|TIME",
-            help="Measured since 2026-11-21, or in the last 7d.",
-            parser=parser_of(_moment),
-        ),
-    ] = None
-    until: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="DATE|TIME",
-            help="Measured before 2026-11-21, or 7d ago.",
-            parser=parser_of(_moment),
-        ),
-    ] = None
+    since: Annotated[datetime | None, _time("Measured since 2026-11-21, or in the last 7d.")] = None
+    until: Annotated[datetime | None, _time("Measured before 2026-11-21, or 7d ago.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +107,6 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
     run: Annotated[
         str | None,
         typer.Option(
-            "--run",
             metavar="RUN_ID|last",
             help="Only this run's results.  [default: the newest of each series]",
             autocompletion=complete_run,
@@ -138,7 +127,7 @@ class ResultSelection(_AxisFilters, _OtherFilters, DatabaseChoice):
 
     @property
     def selected(self) -> "SelectionRequest":
-        from analysis.statistics.outcomes import THRESHOLD
+        from analysis.statistics.ratios import THRESHOLD
         from orchestrator.commands.results.selection import SelectionRequest
 
         filters: dict[str, Any] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from analysis.results.selection import MOST_RESULTS, Selection, timed_runs
-from analysis.statistics.outcomes import THRESHOLD
+from analysis.statistics.ratios import THRESHOLD
 from orchestrator.screen.lines import print_note
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.runs import newest_first, resolve_run, steps_back

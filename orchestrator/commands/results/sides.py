@@ -245,8 +245,7 @@ class _Opening:
                         f"{word}: is the database whose runs are compared",
                         hint="name one of its runs, `last`, or a snapshot of it",
                     )
-                scratch = self._has_own and self.own.scratch
-                opened = results_at(Path(word), scratch=scratch)
+                opened = results_at(Path(word), scratch=self._has_own and self.own.scratch)
                 store, lacks = self._closing.enter_context(opened)
                 return Side(word, store, self._selection_in(store, word), lacks)
 

@@ -183,7 +183,6 @@ def _total(verdicts: Verdicts) -> int:
 
 
 def _print_runs(runs: Sequence[RunSummary]) -> None:
-    ours_first = sorted(runs, key=lambda run: not run.is_ours)
     lines = [
         (
             run.run_id,
@@ -192,7 +191,7 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
             run.hostname,
             ", ".join(f"{count:,} {status}" for status, count in run.counts.items()),
         )
-        for run in ours_first[:_SHOWN]
+        for run in sorted(runs, key=lambda run: not run.is_ours)[:_SHOWN]
     ]
     print_lines(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
     _print_more(len(runs), "runs", _SHOWN)
@@ -265,8 +264,7 @@ class StatusCommand(DatabaseChoice, TableOptions, Command):
 
         with Store.open_readonly(self.database_file) as store:
             runs = store.runs()
-        known = {run.run_id for run in runs}
-        if self.run and not self.json and self.run not in known:
+        if self.run and not self.json and self.run not in {run.run_id for run in runs}:
             for run in unfinished_runs(self.results, runs, only={self.run}):
                 print_unfinished(run)
                 return

@@ -47,8 +47,7 @@ def _summary(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     ways: dict[str, list[Diagnosis]] = {}
     for row in possible:
         ways.setdefault(row.remedy or row.reason, []).append(row)
-    for way, rows in ways.items():
-        yield f"Could run: {_by_launcher(rows)}: {way}"
+    yield from (f"Could run: {_by_launcher(rows)}: {way}" for way, rows in ways.items())
     reachable = {row.backend for row in (*running, *possible)}
     rest = [row for row in diagnoses if row.backend not in reachable]
     groups = {

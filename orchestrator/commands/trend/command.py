@@ -13,10 +13,11 @@ from analysis.compare.values import MetricValue
 from analysis.results.differing import ASKED_AXES, are_distinct, fact_heading, varying, work_words
 from analysis.results.metrics import metric_of
 from analysis.results.table import Field, Table
-from analysis.statistics.numbers import format_number, interval_text
-from analysis.statistics.outcomes import (
+from analysis.statistics.numbers import format_number
+from analysis.statistics.ratios import (
     counted_words,
     deciding_lines,
+    interval_text,
     outcome_facts,
     undecided_reason,
 )
@@ -175,8 +176,7 @@ def _answer(trends: Trends) -> Iterator[str]:
         ((one, one.steps[0]) for one in trends.series if one.steps),
         key=lambda pair: -abs(math.log(pair[1].ratio.value)),
     )
-    for series, step in stepped[:_MOST_STEPS]:
-        yield _step_words(series, step)
+    yield from (_step_words(series, step) for series, step in stepped[:_MOST_STEPS])
     if len(stepped) > _MOST_STEPS:
         more = len(stepped) - _MOST_STEPS
         yield f"Such steps in {more:,} more series: `--format json` tells them."

@@ -183,8 +183,7 @@ def damaged_members(archive: zipfile.ZipFile) -> list[str]:
     sums = _checksums(archive)
     if sums is None:
         return [*faults, f"{Member.SUMS}: is not a list of checksums"]
-    listed = sums.keys() - _REQUIRED
-    faults += [f"{name}: is missing" for name in sorted(listed - present)]
+    faults += [f"{name}: is missing" for name in sorted(sums.keys() - _REQUIRED - present)]
     for name in sorted(present - {Member.SUMS}):
         faults += _damage(archive, name, sums.get(name))
     return faults

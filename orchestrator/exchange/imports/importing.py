@@ -258,8 +258,7 @@ def _reason_to_keep(
 def _delete(outcome: FileOutcome, formats: Sequence[Format], held: RowContents) -> str | None:
     try:
         before = _state(outcome.path)
-        document = Document.read(outcome.path)
-        reason = _unverified(outcome, read_document(document, formats), held)
+        reason = _unverified(outcome, read_document(Document.read(outcome.path), formats), held)
         if reason is None and _state(outcome.path) != before:
             reason = "it has changed since it was imported"
         if reason is None:

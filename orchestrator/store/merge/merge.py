@@ -203,8 +203,7 @@ def merge_files(
 ) -> MergeReport:
     """Merge the records of these files in one transaction; damaged files are reported."""
     known = known_files(connection, files, check_interrupt)
-    new = [file for file in files if file not in known]
-    staged = stage(connection, new, check_interrupt)
+    staged = stage(connection, [file for file in files if file not in known], check_interrupt)
     damaged = [*staged.damaged]
     for refuse in admission.leave_out:
         damaged += refuse(connection, staged.columns)

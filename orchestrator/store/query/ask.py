@@ -68,8 +68,7 @@ def query(
 
 def query_checked(path: Path, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
     """The same of a database whose schema was looked at, which takes as long as a question."""
-    connection = connect(path, read_only=True, wait_s=WAIT_S)
-    with _question(connection, limits) as question:
+    with _question(connect(path, read_only=True, wait_s=WAIT_S), limits) as question:
         return question.ask(sql, limits.get("memory_bytes")).table()
 
 

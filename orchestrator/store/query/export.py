@@ -92,8 +92,7 @@ def write_partitions(answer: Answer, by: Sequence[str], folder: Path) -> int:
 
 def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[_Key, pa.RecordBatch]]:
     for batch in answer.batches:
-        columns = [json_values(batch.column(name)) for name in by]
-        keys = list(zip(*columns, strict=True))
+        keys = list(zip(*[json_values(batch.column(name)) for name in by], strict=True))
         for key, places in groupby(range(len(keys)), keys.__getitem__):
             first, *rest = places
             yield key, batch.slice(first, len(rest) + 1)

@@ -209,10 +209,9 @@ class Stale:
     """The values of their cells in order, by the cell's field; null ones left out."""
 
     def __add__(self, other: Self) -> Self:
-        names = {**self.axes, **other.axes}
         axes = {
             name: tuple(sorted({*self.axes.get(name, ()), *other.axes.get(name, ())}))
-            for name in names
+            for name in {**self.axes, **other.axes}
         }
         return replace(
             self, cells=self.cells + other.cells, since=min(self.since, other.since), axes=axes

@@ -80,9 +80,8 @@ class _OnnxPeaks:
     def _kernel(
         self, operator: str, inputs: Sequence[np.ndarray[Any, Any]], result: np.ndarray[Any, Any]
     ) -> Kernel:
-        graph = one_node(operator, inputs, result)
         session = create_session(
-            graph,
+            one_node(operator, inputs, result),
             self._device,
             lambda fallback: session_options(threads=self._threads, fallback=fallback),
         )

@@ -110,8 +110,7 @@ def unpack_browser(content: bytes, folder: Path) -> None:
     browser = folder / "chromium"
     browser.write_bytes(brotli.decompress(files["chromium.br"]))
     browser.chmod(0o755)
-    adapter = brotli.decompress(files["swiftshader.tar.br"])
-    for name, library in _members(adapter):
+    for name, library in _members(brotli.decompress(files["swiftshader.tar.br"])):
         (folder / name).write_bytes(library)
 
 

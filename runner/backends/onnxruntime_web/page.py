@@ -251,10 +251,9 @@ class WebPage:
 
     def outputs(self, name: str, query: int) -> Outputs:
         address = self.server.outputs_address()
-        described = self.call(name, query, address)
         return {
             output: _array(self.server.take(address, output), facts)
-            for output, facts in described.items()
+            for output, facts in self.call(name, query, address).items()
         }
 
     def posted(self, name: str, query: int, options: Mapping[str, object]) -> list[Array]:

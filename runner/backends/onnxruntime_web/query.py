@@ -196,8 +196,7 @@ def bind_query(graph: WebGraph, model: ModelSpec, inputs: Inputs) -> PageQuery:
     passed, feeds = forward_pass(graph.graph, model, inputs)
     parts = [{"name": name, "inputs": list(part.inputs)} for name, part in passed.parts.items()]
     page = graph.page
-    arrays = _arrays(page, feeds)
-    number: int = page.call("bind", graph.id, {"parts": parts, "inputs": arrays})
+    number: int = page.call("bind", graph.id, {"parts": parts, "inputs": _arrays(page, feeds)})
     page.server.forget()
     return PageQuery(page, number)
 

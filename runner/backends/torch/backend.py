@@ -156,8 +156,7 @@ class TorchSession:
         self.bind(cell, inputs)  # once, as a compiled session then counts its compilations
 
         def query() -> object:
-            outputs = self._query(inputs)()
-            return [tensor.to("cpu") for tensor in all_tensors(outputs)]
+            return [tensor.to("cpu") for tensor in all_tensors(self._query(inputs)())]
 
         return query
 

@@ -163,8 +163,7 @@ def _require_compiler() -> None:
     try:
         get_cpp_compiler()
     except InvalidCxxCompiler as error:
-        summary = str(error).partition("\n")[0]
-        raise Unavailable(reason("no_compiler", error=summary)) from error
+        raise Unavailable(reason("no_compiler", error=str(error).partition("\n")[0])) from error
     headers = Path(sysconfig.get_path("include"))
     if not (headers / "Python.h").exists():
         raise Unavailable(reason("no_python_headers", folder=headers))

@@ -70,7 +70,6 @@ class TensorSpec(BaseModel):
 
     @property
     def dimensions(self) -> tuple[tuple[SizeNumber | SizeName, ...], ...]:
-        """The factors of each dimension."""
         return tuple(size if isinstance(size, tuple) else (size,) for size in self.shape)
 
 

@@ -29,8 +29,7 @@ def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]
         else column.to_pylist(maps_as_pydicts="lossy")
         for column in columns
     )
-    for row in zip(*values, strict=True):
-        yield dict(zip(names, row, strict=True))
+    yield from (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:

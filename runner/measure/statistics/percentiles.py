@@ -144,8 +144,7 @@ WIDEST_BOUNDS = 0.10
 
 def percentile_columns(prefix: str, durations_ns: Series) -> dict[str, float | None]:
     """Columns `<prefix>_p50_s` to `_p999_s` with bounds, seconds; None where not supported."""
-    durations = np.asarray(durations_ns, dtype=float)
-    percentiles = supported_percentiles(durations / NANOSECONDS)
+    percentiles = supported_percentiles(np.asarray(durations_ns, dtype=float) / NANOSECONDS)
     columns: dict[str, float | None] = {}
     for name, percentile in percentiles.items():
         columns[f"{prefix}_{name}_s"] = percentile.value if percentile else None

@@ -33,9 +33,8 @@ between two readings, so it is read again within that."""
 
 def rapl_counters(powercap: Path = _POWERCAP) -> list[Counter]:
     """A counter for each package and its memory; other parts lie inside, `psys` around them."""
-    zones = sorted(powercap.glob("intel-rapl:*"))
     # Subzones such as intel-rapl:0:0 are listed beside their packages.
-    top = [zone for zone in zones if zone.name.count(":") == 1]
+    top = [zone for zone in sorted(powercap.glob("intel-rapl:*")) if zone.name.count(":") == 1]
     packages = [zone for zone in top if _read(zone / "name").startswith("package")]
     if not packages:
         raise Unavailable(f"{powercap} shows no RAPL packages; containers and guests see none")
@@ -64,10 +63,9 @@ def _rapl_counter(zone: Path, name: str, part: str) -> Counter:
 
 def intel_gpu_addresses(sys: Path = SYS) -> list[str]:
     """PCI addresses of Intel's GPUs on cards: those in a processor's package lie on bus 0."""
-    devices = (sys / "bus" / "pci" / "devices").glob("*")
     return sorted(
         path.name
-        for path in devices
+        for path in (sys / "bus" / "pci" / "devices").glob("*")
         if path.name.split(":")[1:2] != ["00"]
         and _read(path / "vendor") == _INTEL
         and _read(path / "class").startswith(_DISPLAY)

@@ -52,8 +52,7 @@ class TimedStart:
     @property
     def runner_ns(self) -> int:
         """The runner's own share until the model is loaded: its imports, reading the request."""
-        stages = self.stages_ns
-        return self.to_loaded_ns - (self.to_output_ns - stages["first_query"])
+        return self.to_loaded_ns - (self.to_output_ns - self.stages_ns["first_query"])
 
 
 _ERRORS: Mapping[FailureKind, type[Exception]] = {

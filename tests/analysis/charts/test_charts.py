@@ -122,8 +122,7 @@ def test_long_courses_keep_their_extremes_and_say_that_they_are_thinned(charted:
     assert len(values) <= MOST_MARKS + 2
     assert max(values) == pytest.approx(90 + 4_321e-6)
     assert f"Of {LONG_RUN + 2:,} durations the shortest and the longest of every" in course.sentence
-    bars = rows_of(distribution.spec)
-    assert sum(bar["durations"] for bar in bars) == 4_950
+    assert sum(bar["durations"] for bar in rows_of(distribution.spec)) == 4_950
     assert "Beyond the right end: 50 durations" in distribution.sentence
 
 

@@ -76,8 +76,7 @@ def test_launches_that_differ_make_the_chance_uncertain() -> None:
 def test_one_launch_is_scaled_by_what_processes_differ_by() -> None:
     durations = [45 * MS] * 200
     share = measured_chance(P95, measured(durations, process_spread=0.1)).share
-    below = NormalDist(0, 0.1).cdf(math.log(50 / 45))
-    assert share == pytest.approx(below, abs=0.05)
+    assert share == pytest.approx(NormalDist(0, 0.1).cdf(math.log(50 / 45)), abs=0.05)
 
 
 def test_predicted_chances_follow_from_median_interval_and_variation() -> None:
@@ -212,8 +211,7 @@ def test_words_of_what_is_too_slow(seconds: float, words: str) -> None:
 
 
 def test_a_larger_batch_is_no_faster() -> None:
-    cells = ranked(*[figure(10.0)] * 3)
-    one, two, three = (row.candidate for row in cells)
+    one, two, three = (row.candidate for row in ranked(*[figure(10.0)] * 3))
     assert is_no_faster(three, one)
     assert not is_no_faster(one, two)
     other = replace(three, cell=three.cell.model_copy(update={"precision": "int8"}))

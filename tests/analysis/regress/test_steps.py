@@ -51,8 +51,7 @@ def test_what_does_not_matter_is_no_step(levels: list[tuple[int, float]]) -> Non
 
 def test_an_accepted_change_begins_a_level_however_small() -> None:
     history = past_results(runs_of([(10, 10.0), (10, 10.2)]))
-    levels = levels_of(history, {"run-10": "a newer kernel"}, 0.05)
-    (step,) = levels.steps
+    (step,) = levels_of(history, {"run-10": "a newer kernel"}, 0.05).steps
     assert (step.run_id, step.accepted) == ("run-10", "a newer kernel")
     assert step.ratio.value == pytest.approx(1.02, rel=0.01)
 

@@ -81,8 +81,7 @@ def falling(ratio: float, deviation: float) -> LevelShift:
 
 
 def test_launches_that_would_decide_are_the_fewest_that_do() -> None:
-    shown = falling(1.06, 0.05)
-    count = launches_to_decide(shown, 0.05)
+    count = launches_to_decide(falling(1.06, 0.05), 0.05)
     assert count is not None
     least = (student_quantile(0.99, 8) * 0.05 / math.log(1.06)) ** 2 * 2
     assert count == math.ceil(least)
@@ -146,8 +145,7 @@ def test_a_comparison_takes_at_least_the_rounds_that_were_asked_for(
 def test_pairs_are_added_while_a_comparison_is_undecided(
     shift: float, deviation: float, taken: int, pairs: int
 ) -> None:
-    sides = launches(shift, deviation, taken)
-    assert pairs_to_take(*sides, LOOKS, THRESHOLD) == pairs
+    assert pairs_to_take(*launches(shift, deviation, taken), LOOKS, THRESHOLD) == pairs
 
 
 @pytest.mark.parametrize("ends", [LOOKS, (9, 12, 28, 40, 80, 100, 300), (16, 200)])

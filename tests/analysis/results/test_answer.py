@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analysis.results.answer import Comparison, comparisons
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
-from analysis.statistics.outcomes import ratio_outcome
+from analysis.statistics.ratios import ratio_outcome
 from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
 from tests.support.results import a_neighbour, a_row

@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.statistics.numbers import (
-    amount,
-    change_words,
-    extent_words,
-    format_number,
-    number_range,
-    signed_percent,
-)
-from analysis.statistics.outcomes import ratio_outcome
-from analysis.statistics.ratios import Estimate, estimate
+from analysis.statistics.numbers import amount, format_number, number_range, signed_percent
+from analysis.statistics.ratios import Estimate, change_words, estimate, extent_words, ratio_outcome
 from runner.contract.record.verdict import Grade
 from tests.support.properties import property_test
 

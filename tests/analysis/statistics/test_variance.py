@@ -13,8 +13,7 @@ HALF = RunPrior(ratio=0.5, degrees=4, known_degrees=1e9, known_launches=5)
 
 def test_mean_squares_are_those_of_a_table_by_hand() -> None:
     """Runs 1 3 and 5 7 of one level: means 2 and 6 about 4; run 10 14 of another adds launches."""
-    components = variance_components([[[1, 3], [5, 7]], [[10, 14]]])
-    assert components == VarianceComponents(
+    assert variance_components([[[1, 3], [5, 7]], [[10, 14]]]) == VarianceComponents(
         within=(2 + 2 + 8) / 3,
         within_degrees=3,
         between=2 * (2 - 4) ** 2 + 2 * (6 - 4) ** 2,
@@ -47,8 +46,7 @@ def test_with_many_runs_the_spread_is_that_of_both_variances(
 
 
 def test_without_runs_the_prior_says_what_they_add() -> None:
-    components = VarianceComponents(4.0, 8, 0.0, 0, 1.0)
-    spread = components.difference([5], [5], HALF)
+    spread = VarianceComponents(4.0, 8, 0.0, 0, 1.0).difference([5], [5], HALF)
     assert spread.error == pytest.approx(math.sqrt(4 * (2 / 5 + 2 * 0.25)))
     assert spread.degrees == pytest.approx(8)
 

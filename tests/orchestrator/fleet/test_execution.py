@@ -276,13 +276,11 @@ def hurried() -> float:
 
 
 def drive(results: Path, *, options: RunOptions | None = None, **scripts: list[Host]) -> Driven:
-    fleet = Scripted(scripts)
-    return drive_fleet(results, fleet, options)
+    return drive_fleet(results, Scripted(scripts), options)
 
 
 def drive_fleet(results: Path, fleet: Scripted, options: RunOptions | None = None) -> Driven:
-    folder = a_run_folder(results, a_plan())
-    return drive_folder(folder, fleet, options)
+    return drive_folder(a_run_folder(results, a_plan()), fleet, options)
 
 
 def drive_folder(folder: RunFolder, fleet: Scripted, options: RunOptions | None = None) -> Driven:
@@ -384,8 +382,7 @@ def test_what_every_host_lacks_decides_the_exit_code(tmp_path: Path, host: Host,
 
 
 def test_a_busy_host_is_waited_for(tmp_path: Path) -> None:
-    fleet = Scripted({"a": [good]}, busy={"a": 1})
-    done = drive_fleet(tmp_path, fleet)
+    done = drive_fleet(tmp_path, Scripted({"a": [good]}, busy={"a": 1}))
     assert (done.code, done.verdicts) == (0, {"ok"})
     assert done.notes.count("another driver has it") == 1
 
@@ -465,8 +462,7 @@ def test_cells_that_no_host_there_can_measure_have_a_verdict(tmp_path: Path) -> 
 
 
 def test_a_spent_budget_begins_nothing(tmp_path: Path) -> None:
-    options = RunOptions(scratch=True, budget_s=0)
-    done = drive(tmp_path, options=options, a=[good])
+    done = drive(tmp_path, options=RunOptions(scratch=True, budget_s=0), a=[good])
     reasons = {words_of(record.ending) for record in done.folder.sound_records().values()}
     assert reasons == {"the budget of 0s was spent"}
     assert done.fleet.orders == []
@@ -491,8 +487,7 @@ def test_ctrl_c_ends_the_hosts_and_keeps_what_arrived(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         drive(tmp_path, a=[interrupted])
-    folder = RunFolder.open(tmp_path, "run-1")
-    assert list(folder.verdicts().values()) == ["ok"]
+    assert list(RunFolder.open(tmp_path, "run-1").verdicts().values()) == ["ok"]
 
 
 def test_hosts_of_other_hardware_do_not_take_what_was_lost(tmp_path: Path) -> None:

@@ -236,8 +236,7 @@ def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
     with raises_words(ImageError, match="image not verified"):
         exactly()
     assert exactly(**published(site)).trust == "published digest"
-    chosen = {"cpu": site.engine.reference}
-    assert exactly(chosen=chosen).trust == "chosen by the user"
+    assert exactly(chosen={"cpu": site.engine.reference}).trust == "chosen by the user"
 
 
 PINNED = "python:3@" + DIGEST

@@ -49,8 +49,7 @@ class Bench:
 
     def run(self, script: str, limits: Limits | None = None) -> tuple[list[str], Exit]:
         with self.launch(script, limits) as execution:
-            lines = list(iter(execution.lines.get, None))
-            return lines, execution.wait()
+            return list(iter(execution.lines.get, None)), execution.wait()
 
     def containers(self) -> list[str]:
         """The names of all containers of these tests that the engine still has."""

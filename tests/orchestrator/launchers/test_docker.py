@@ -135,10 +135,9 @@ def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
     assert "images build" in str(error_hint(caught.value))
 
 
-@pytest.mark.parametrize("limits", [Limits(memory_bytes=1)])
-def test_what_the_engine_refuses_is_unavailable(bench: Bench, limits: Limits) -> None:
+def test_what_the_engine_refuses_is_unavailable(bench: Bench) -> None:
     with raises_words(Unavailable, match="refuses a container for backend fake"):
-        bench.launcher.launch(bench.task("", limits=limits)).__enter__()
+        bench.launcher.launch(bench.task("", limits=Limits(memory_bytes=1))).__enter__()
     assert bench.containers() == []
 
 

@@ -122,23 +122,11 @@ def test_an_interpreter_that_cannot_start_is_no_launch(task: Task, tmp_path: Pat
         pass
 
 
-def test_a_runner_over_its_memory_limit_is_killed(scripted: Interpreter, tmp_path: Path) -> None:
-    script = """
-        held = bytearray(200 << 20)
-        import time; time.sleep(600)
-    """
-    _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=100 * MIB))
-    assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
-
-
-def test_a_peak_between_two_looks_counts_under_the_limit(
-    scripted: Interpreter, tmp_path: Path
+@pytest.mark.parametrize("after", ["", "del held"], ids=["now", "between two looks"])
+def test_a_runner_over_its_memory_limit_is_killed(
+    scripted: Interpreter, tmp_path: Path, after: str
 ) -> None:
-    script = """
-        held = bytearray(200 << 20)
-        del held
-        import time; time.sleep(600)
-    """
+    script = f"held = bytearray(200 << 20)\n{after}\nimport time; time.sleep(600)"
     _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=100 * MIB))
     assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
 
@@ -201,8 +189,7 @@ def test_a_runner_that_hangs_after_its_last_line_goes_on(scripted: Interpreter, 
 
 
 def test_ctrl_c_reaches_the_orchestrator_alone(scripted: Interpreter, task: Task) -> None:
-    script = "import os; print(os.getpgid(0), os.getsid(0))"
-    (line,), _ = play(scripted(script), task)
+    (line,), _ = play(scripted("import os; print(os.getpgid(0), os.getsid(0))"), task)
     assert os.getpgid(0) not in map(int, line.split())
 
 

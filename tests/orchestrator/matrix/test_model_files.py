@@ -177,8 +177,7 @@ def written(folder: Path, data: Any) -> Path:
 @pytest.mark.parametrize("name", ["prajjwal1/bert-tiny", "bert-tiny"])
 def test_an_own_name_stands_for_a_bundled_model(tmp_path: Path, name: str) -> None:
     (model,) = read_models(written(tmp_path, {"bert": {**BERT, "name": name}})).values()
-    known = catalogue()["bert-tiny"]
-    assert model == known.model_copy(update={"name": "bert"})
+    assert model == catalogue()["bert-tiny"].model_copy(update={"name": "bert"})
     assert [*read_models(written(tmp_path, {"bert-tiny": BERT}))] == ["bert-tiny"]
 
 

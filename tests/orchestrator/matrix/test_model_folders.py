@@ -236,8 +236,7 @@ def test_the_folder_beside_the_file_tells_everything(tmp_path: Path) -> None:
 
 def test_the_folder_tells_family_modality_and_that_it_has_weights(tmp_path: Path) -> None:
     a_weights_folder(tmp_path / "weights")
-    ours = read(tmp_path, {"name": "ours", "path": "weights"})
-    assert ours == read(tmp_path)
+    assert read(tmp_path, {"name": "ours", "path": "weights"}) == read(tmp_path)
     drawn = read(tmp_path, {"name": "ours", "path": "weights", "weights": "random"})
     assert (drawn.weights, drawn.path, drawn.config) == ("random", None, BERT)
 

@@ -103,8 +103,7 @@ def test_a_record_holds_content_and_labels_apart(tmp_path: Path) -> None:
     """Together they are the job; labels of a stranger change nothing of the content."""
     model = saved(tmp_path / "ours", TENSORS, config=MASKED | NOTED)
     cell = fake_cell(1).model_copy(update={"model": model.name})
-    job = a_job([cell], model)
-    columns = known_columns(job, cell)
+    columns = known_columns(a_job([cell], model), cell)
     assert str(tmp_path) not in columns["model_spec"]
     assert recorded_job(columns["job"], columns["model_spec"]).model == model
     forged = json.loads(columns["job"])

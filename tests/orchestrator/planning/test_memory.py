@@ -148,8 +148,7 @@ def test_an_image_is_counted_in_patches() -> None:
     assert tokens(find("vit-base")) == 14 * 14
     varying = sized_model(config={"patch_size": 14})
     assert tokens(varying, image_size=448) == 32 * 32
-    both = tokens(varying, image_size=448, sequence_length=10)
-    assert both == 32 * 32 + 10
+    assert tokens(varying, image_size=448, sequence_length=10) == 32 * 32 + 10
     in_prompt = tokens(find("qwen2-vl-2b"), sequence_length=128, image_size=448)
     assert in_prompt == 128 + 2 + 16 * 16
 

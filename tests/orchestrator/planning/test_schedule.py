@@ -76,8 +76,7 @@ def test_each_round_has_an_order_of_its_own_for_jobs_and_cells() -> None:
     rounds = [of_round(jobs, number) for number in range(1, ROUNDS + 1)]
     assert len({tuple(job.id for job in round_) for round_ in rounds}) == ROUNDS
     (name,) = {round_[0].id for round_ in rounds[:1]}
-    orders = {job.cells for job in jobs if job.id == name}
-    assert len(orders) == ROUNDS
+    assert len({job.cells for job in jobs if job.id == name}) == ROUNDS
 
 
 def test_rounds_share_the_time_of_measuring_and_each_loads_anew() -> None:

@@ -138,8 +138,7 @@ def test_a_record_is_of_the_image_that_its_job_was_started_in(
     for provenance in (SOMEWHERE, IMAGE):  # resumed in another image
         job = folder.run.job([cell], provenance)
         folder.job_files.write(job)
-    record = record_for(job, cell)
-    path = leave(folder, record.model_copy(update=dict(claims)))
+    path = leave(folder, record_for(job, cell).model_copy(update=dict(claims)))
     assert (folder.record_of(cell) is not None) == counts
     assert path.exists() == counts
 

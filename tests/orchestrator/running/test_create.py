@@ -89,8 +89,7 @@ def test_a_plan_without_cells_says_what_took_them(results: Path) -> None:
 
 def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:
     cells = [fake_cell(2**power) for power in range(5)]
-    folder = a_run_folder(results, a_plan(cells))
-    give(folder, "ok", "failed", "lost", "unavailable")
+    give(a_run_folder(results, a_plan(cells)), "ok", "failed", "lost", "unavailable")
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     assert resumed.unfinished() == cells[2:]
 
@@ -99,8 +98,7 @@ def test_a_cell_that_is_planned_to_be_skipped_waits_for_its_verdict(
     results: Path, database: Path
 ) -> None:
     plan = a_plan([fake_cell(1)], skips={fake_cell(2): "no"})
-    folder = a_run_folder(results, plan)
-    give(folder, "ok")
+    give(a_run_folder(results, plan), "ok")
     resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     assert resumed.due(resumed.cells, 1) == [fake_cell(2)]
 

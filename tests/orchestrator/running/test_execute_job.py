@@ -425,8 +425,7 @@ def test_stray_lines_are_no_progress(tmp_path: Path) -> None:
 
 def test_what_the_runner_wrote_to_stderr_is_kept(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, Exit(3, False, "the last words")), measures_all)
-    logs = sorted((folder.path / "logs").iterdir())
-    assert logs[0].read_text() == "the last words"
+    assert sorted((folder.path / "logs").iterdir())[0].read_text() == "the last words"
 
 
 def a_round(

@@ -249,16 +249,14 @@ def test_an_outage_that_stays_leaves_verdicts_and_its_exit_code(three_jobs: Tria
         return dies_in(1, None)(job, out, lines)
 
     launcher = ScriptedLauncher(measures_all, goes_for_good)
-    outcome = three_jobs.run(launcher)
-    assert outcome.exit_code == GONE.exit_code
+    assert three_jobs.run(launcher).exit_code == GONE.exit_code
     assert three_jobs.statuses() == ["lost", "ok", "unavailable"]
     assert len(launcher.launched) == 2
 
 
 def test_an_engine_that_keeps_going_away_is_given_up(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", "d", "e", "f")))
-    outcome = trial.run(ScriptedLauncher(dies_in(1, None)))
-    assert outcome.exit_code == 4
+    assert trial.run(ScriptedLauncher(dies_in(1, None))).exit_code == 4
     assert trial.statuses() == ["lost"] * 4 + ["unavailable"] * 2
 
 
@@ -345,8 +343,7 @@ def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
         assert record.execution_options == {"shape": cell.shape}
         stopped = "1 of 3 rounds before the budget of 0s was spent: raise --budget"
         assert record.grade is not None
-        reasons = doubt_words(vars(record))
-        assert reasons[0 if record.grade == "B" else -1] == stopped
+        assert doubt_words(vars(record))[0 if record.grade == "B" else -1] == stopped
         assert record.grade >= "B"
     assert trial.statuses() == ["ok"] * 2 + ["unavailable"] * 4
 

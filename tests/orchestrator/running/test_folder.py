@@ -36,8 +36,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    plan = a_plan(skips={fake_cell(8): "too large"})
-    written = a_run_folder(tmp_path, plan)
+    written = a_run_folder(tmp_path, a_plan(skips={fake_cell(8): "too large"}))
     read = RunFolder.open(tmp_path, "run-1")
     assert (read.path, read.run) == (written.path, written.run)
     assert [cell.batch_size for cell in read.cells] == [1, 2, 4, 8]

@@ -105,8 +105,7 @@ class Turns:
 
     def reopened(self) -> "Turns":
         """The same two runs, opened anew."""
-        newest = RunFolder.open(self.results, "last")
-        folders = BothFolders.open(self.results, newest)
+        folders = BothFolders.open(self.results, RunFolder.open(self.results, "last"))
         assert folders is not None
         self.folders = folders
         self.order = []
@@ -165,8 +164,7 @@ ABBA = ["run", "baseline", "baseline", "run"]
 
 
 def test_launches_alternate_in_mirrored_order_and_leave_equal_rounds(turns: Turns) -> None:
-    outcome = turns.run()
-    assert outcome.exit_code == 0
+    assert turns.run().exit_code == 0
     assert [side for side, _ in turns.order] == ABBA * 5
     assert [number for _, number in turns.order] == [
         n for pair in range(1, 11) for n in (pair, pair)
@@ -214,8 +212,7 @@ def test_what_fails_on_one_side_ends_on_both_with_what_it_has(turns: Turns, fail
 
     scripts = {side: turns.script(side, duration(side)) for side in ("run", "baseline")}
     scripts[failing] = fails_in(5, failing)
-    outcome = turns.run(scripts["run"], scripts["baseline"])
-    assert outcome.exit_code == 1
+    assert turns.run(scripts["run"], scripts["baseline"]).exit_code == 1
     baseline, run = turns.records
     ended, beside = (run, baseline) if failing == "run" else (baseline, run)
     assert (ended.status, beside.status) == ("lost", "ok")
@@ -251,8 +248,7 @@ def test_a_pair_that_was_cut_in_two_is_measured_anew(
     with pytest.raises(Interrupted):
         turns.run(**{side: stops})
     assert turns.order[-1] == ("baseline" if side == "run" else "run", round_)
-    outcome = turns.reopened().run()
-    assert outcome.exit_code == 0
+    assert turns.reopened().run().exit_code == 0
     assert [number for _, number in turns.order][:2] == [again, again]
     assert turns.ends == [("ok", 10)] * 2
 

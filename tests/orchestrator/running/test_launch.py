@@ -225,5 +225,4 @@ def test_what_is_allowed_follows_from_the_job_unless_it_is_set() -> None:
     assert OutputQuota.of(a_job(model=model)).most_bytes == 4 * GIB
     export = a_job(model=model).model_copy(update={"purpose": "prepare"})
     assert OutputQuota.of(export).most_bytes == 4 * GIB + 12 * 7_000_000_000 * 3
-    limited = a_job(limits=Limits(output_bytes=5))
-    assert OutputQuota.of(limited).most_bytes == 5
+    assert OutputQuota.of(a_job(limits=Limits(output_bytes=5))).most_bytes == 5

@@ -117,8 +117,7 @@ def test_a_row_that_this_runner_does_not_understand_counts_as_missing(compacted:
 
 
 def test_a_place_that_cannot_be_written_keeps_it_compact(compacted: RunFolder) -> None:
-    job_id = compacted.cells[0].job_id
-    (compacted.records / job_id).write_text("in the way")
+    (compacted.records / compacted.cells[0].job_id).write_text("in the way")
     with pytest.raises(StoreError, match="cannot be unpacked"):
         compacted.forget_retried()
     assert len(compact_files(compacted.records)) == 1

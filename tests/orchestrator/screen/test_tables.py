@@ -126,8 +126,7 @@ def test_headings_alone_are_never_left_out(screen: Screen) -> None:
 def test_headings_are_bold_unless_the_user_wants_no_style(
     screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bold = printed_on(80, screen, ("one",), [("x",)])
-    assert bold == "\x1b[1mone\x1b[0m\nx"
+    assert printed_on(80, screen, ("one",), [("x",)]) == "\x1b[1mone\x1b[0m\nx"
     with a_terminal(80, sys.stdout):
         monkeypatch.setenv("NO_COLOR", "1")
         print_lines(("one",), [("x",)])

@@ -53,8 +53,7 @@ def test_a_runtime_says_in_its_own_way_that_memory_ran_out() -> None:
 def test_a_model_that_cannot_be_loaded_once_more_leaves_the_reason(
     limit: int | None, weights: int, look: Mock, missing: str | None
 ) -> None:
-    job = a_job(limits=Limits(memory_bytes=limit))
-    kernels = look_again(job, weights, look)
+    kernels = look_again(a_job(limits=Limits(memory_bytes=limit)), weights, look)
     if missing is None:
         assert kernels.evidence["kernel_share"] == "0.500"
     else:

@@ -90,8 +90,7 @@ class Cuda:
 
 
 def test_the_build_of_an_nvidia_gpu() -> None:
-    build = nvidia.nvidia_build(Nvml(), driver=lambda _: Cuda())
-    assert build == DeviceBuild(
+    assert nvidia.nvidia_build(Nvml(), driver=lambda _: Cuda()) == DeviceBuild(
         device_power_limit_watts=350,
         device_ecc=True,
         device_pcie_width=16,

@@ -19,10 +19,9 @@ CLOCKS = {f"{CPU}/cpu{n}/cpufreq/scaling_cur_freq": str(2_000_000 + n) for n in 
 
 def counters(part: str, counts: Sequence[int], times_ms: Sequence[int]) -> dict[str, str]:
     """The counters of a part of each CPU."""
-    values = {"count": counts, "total_time_ms": times_ms}
     return {
         f"{CPU}/cpu{n}/thermal_throttle/{part}_throttle_{counter}": str(value)
-        for counter, column in values.items()
+        for counter, column in {"count": counts, "total_time_ms": times_ms}.items()
         for n, value in enumerate(column)
     }
 

@@ -48,8 +48,7 @@ def test_a_machine_is_heated_ahead_of_the_warm_up_and_nothing_of_it_is_timed() -
     for measure in (plain, heated):
         scene, job = Scene(), a_job(measure=measure)
         make = partial(InferenceWorkload, scene.session, job, job.cells[0], scene.clock)
-        kernel = partial(_look, scene, looks)
-        noise = NoiseMeter(clock=scene.clock, kernel=kernel)
+        noise = NoiseMeter(clock=scene.clock, kernel=partial(_look, scene, looks))
         instruments = replace(scene.instruments(), noise=noise)
         results.append(measure_steadily(make, scene.session, job, instruments))
     usual, sustained = results

@@ -219,7 +219,6 @@ def verify_on_fleet(
 
 
 def _backends_of(choice: FleetHosts) -> tuple[Backend, ...]:
-    """The backends that some host can measure."""
     runs, _ = diagnose_fleet(choice, real_backends())
     measurable = {backend for backends in runs.values() for backend in backends}
     backends = tuple(backend for backend in real_backends() if backend in measurable)

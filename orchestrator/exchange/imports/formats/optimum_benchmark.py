@@ -165,8 +165,7 @@ def _measurements_in(report: JsonTree) -> Iterator[tuple[str, str, JsonTree]]:
     if generation:
         yield "generation", next(iter(generation)), around | generation
     rest = [name for name in filled if name not in _GENERATION and name not in around]
-    for name in rest:
-        yield name, name, around | {name: report[name]}
+    yield from ((name, name, around | {name: report[name]}) for name in rest)
     if filled and not generation and not rest:
         yield "load", filled[0], around
 

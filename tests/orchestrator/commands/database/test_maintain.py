@@ -248,8 +248,7 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
 @pytest.mark.slow
 def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     (results / "a" / "run.json").write_text("{")
-    done = maintained(results, compacting=True)
-    (left,) = done.left
+    (left,) = maintained(results, compacting=True).left
     assert (left.run_id, "cannot be read" in left.reason) == ("a", True)
     maintained(results, RetentionPolicy(named=["a"]))
     assert not (results / "a").exists()

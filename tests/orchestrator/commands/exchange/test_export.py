@@ -106,8 +106,7 @@ def test_a_bundle_is_written_checked_and_merged(measured: Workplace, tmp_path: P
 def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: Path) -> None:
     bundle = tmp_path / "ours.zip"
     measured.do("export", "--bundle", str(bundle))
-    content = bundle.read_bytes()
-    bundle.write_bytes(content.replace(b'"counts"', b'"amount"'))
+    bundle.write_bytes(bundle.read_bytes().replace(b'"counts"', b'"amount"'))
     checked = measured.do("verify", str(bundle))
     assert checked.returncode == 1
     assert "manifest.json: is damaged" in checked.stdout

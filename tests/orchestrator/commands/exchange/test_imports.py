@@ -111,8 +111,7 @@ def test_what_is_asked_wrongly_changes_nothing(
 def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     write(user.folder / "lab/lab.yaml", MAPPING)
     write(user.folder / "lab/lab.csv", "net,ms\na,4\nb,slow\nc,\n")
-    done = told(user, "lab", "--mapping", "lab/lab.yaml")
-    (file,) = done["files"]
+    (file,) = told(user, "lab", "--mapping", "lab/lab.yaml")["files"]
     assert (file["format"], file["records"]) == ("mapping:lab", 1)
     assert file["faults"] == ["line 3: ms: 'slow' is not a number"]
     assert file["empty"] == ["line 4"]

@@ -67,8 +67,7 @@ def test_a_host_that_measures_otherwise_is_left_out(changes: dict[str, str], not
 
 
 def test_a_busy_host_comes_later() -> None:
-    notes = list[str]()
-    fleet = reached(notes, a=tells(), b=busy(1))
+    fleet = reached(list[str](), a=tells(), b=busy(1))
     assert fleet.facts.keys() == fleet.presence.alive == {"a"}
     while not (returned := fleet.presence.returned()):
         time.sleep(0.01)

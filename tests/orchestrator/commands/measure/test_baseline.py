@@ -142,8 +142,7 @@ def checkout(folder: Path, layers: int, more: str = "") -> Path:
 
 
 def request(matrix: Path, results: Path) -> PlanRequest:
-    options = RunOptions(launcher="process")
-    return PlanRequest(matrix, results=results, options=options)
+    return PlanRequest(matrix, results=results, options=RunOptions(launcher="process"))
 
 
 def test_the_cells_of_changed_models_are_measured_in_both_versions(tmp_path: Path) -> None:

@@ -113,8 +113,7 @@ def test_a_device_that_containers_cannot_reach_is_measured_by_processes() -> Non
 
 def test_backends_of_the_same_runner_are_compared_on_it() -> None:
     plan = make_plan(matrix_of({"model": ["bert-tiny", "gpt2"], "backend": ["cpu", "openvino"]}))
-    apart = jobs_of(plan, openvino=["self-hosted", "intel"])
-    assert [job.name for job in apart] == [
+    assert [job.name for job in jobs_of(plan, openvino=["self-hosted", "intel"])] == [
         "cpu-bert-tiny",
         "cpu-gpt2",
         "openvino-bert-tiny",
@@ -185,8 +184,7 @@ _NAMES = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map("-".join)
 @example(["m", "m-fp32-b1", "m-fp32-b"])
 def test_models_named_like_parts_of_ids_do_not_confuse_the_globs(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
-        models = custom(Path(folder), names)
-        axes = {"model": models, "batch_size": [1, 2]}
+        axes = {"model": custom(Path(folder), names), "batch_size": [1, 2]}
         axes["scenario"] = ["single_stream", "offline", "server"]
         matrix = matrix_of(axes | {"mode": ["inference", "startup"], "sequence_length": 8})
     assert_exact(matrix, make_plan(matrix))

@@ -138,8 +138,7 @@ def measured(results: Path, database: Path) -> Site:
         folder = a_run_folder(results, a_plan(cells, rounds=2), run_id)
         for cell, outcome in zip(folder.cells, cycle(ways), strict=False):
             job = folder.run.job(folder.cells, IN_AN_IMAGE, round_=2)
-            record = record_for(job, cell)
-            folder.save(record.model_copy(update=outcome))
+            folder.save(record_for(job, cell).model_copy(update=outcome))
         merge_run(folder, database)
         return folder
 
@@ -147,8 +146,7 @@ def measured(results: Path, database: Path) -> Site:
 
 
 def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
-    folder = measured()
-    cell = folder.cells[1]
+    cell = measured().cells[1]
     original = find_original(f"run-1/{cell.id}", database)
     assert original.measured.result_id == f"run-1/{cell.id}"
     assert (original.cell, original.job.cells) == (cell, (cell,))

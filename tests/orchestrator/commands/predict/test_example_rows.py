@@ -47,8 +47,7 @@ def test_training_says_how_many_results_are_of_grade_d(tmp_path: Path) -> None:
         a_record(**KNOWN, batch_size=size, grade="D" if size < 4 else "B")
         for size in (1, 2, 4, 8, 16, 32)
     ]
-    database = write_records(tmp_path, records)
-    trained = train_predictor(database, "ours", lambda _: None)
+    trained = train_predictor(write_records(tmp_path, records), "ours", lambda _: None)
     assert trained.manifest.doubtful == 2
     text = "\n".join(trained_sheet(trained, 1.0).tables[0].notes)
     assert "2 results of grade D among these" in text

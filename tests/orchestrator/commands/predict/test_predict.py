@@ -231,15 +231,13 @@ def test_predictions_never_enter_the_database(trained: Path, tmp_path: Path) -> 
 
 
 def test_show_tells_errors_and_machines(trained: Path) -> None:
-    done = predict(trained, "show", "--json")
-    document = json.loads(done.stdout)
+    document = json.loads(predict(trained, "show", "--json").stdout)
     assert document["sources"] == "ours"
     assert document["added_since"] == 0
     assert document["targets"]["latency"]["examples"] == {"accelmatrix": 20}
     (machine,) = document["machines"]
     assert machine["backends"] == ["cpu"]
-    text = predict(trained, "show").stdout
-    assert "median error" in text
+    assert "median error" in predict(trained, "show").stdout
 
 
 def test_results_that_came_since_are_told(copied: Path) -> None:
@@ -306,8 +304,7 @@ def test_a_stale_foreign_or_damaged_predictor_is_refused_with_what_makes_a_new_o
     copied: Path, damage: Callable[[Path], object], fault: str
 ) -> None:
     damage(copied)
-    done = predict(copied, "--model", MODEL)
-    complains(done, 6, fault, "orchestrator predict train")
+    complains(predict(copied, "--model", MODEL), 6, fault, "orchestrator predict train")
 
 
 def test_too_few_results_are_not_trained_on(tmp_path: Path) -> None:

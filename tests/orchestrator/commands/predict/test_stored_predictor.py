@@ -51,6 +51,5 @@ def test_what_was_interrupted_leaves_the_old_one(database: Path) -> None:
 
 @pytest.mark.slow
 def test_a_full_disk_leaves_the_old_one(database: Path) -> None:
-    printed = done(refused(_LARGE, _IMPORTS), database)
-    assert "cannot be written" in printed
+    assert "cannot be written" in done(refused(_LARGE, _IMPORTS), database)
     assert content(predictor_folder(database)) == OLD

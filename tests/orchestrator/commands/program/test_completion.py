@@ -90,9 +90,8 @@ def test_completion_fails_in_silence(results: Workplace, environment: dict[str, 
 
 def test_what_is_installed_is_said(tmp_path: Path) -> None:
     """A process of its own, as the shell is found by its child."""
-    command = f"{' '.join(CLI)} --install-completion; true"
     done = subprocess.run(
-        ["bash", "-c", command],
+        ["bash", "-c", f"{' '.join(CLI)} --install-completion; true"],
         env={**os.environ, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,

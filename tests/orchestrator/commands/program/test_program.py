@@ -108,8 +108,7 @@ def test_a_wrong_option_is_refused_before_anything_happens(
 )
 def test_one_thing_has_one_name_in_any_spelling(place: Workplace, line: str) -> None:
     done = place.do(*shlex.split(line), "--json")
-    cells = json.loads(done.stdout)["cells"]
-    assert [cell["cell_id"] for cell in cells] == [
+    assert [cell["cell_id"] for cell in json.loads(done.stdout)["cells"]] == [
         f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 2)
     ]
 

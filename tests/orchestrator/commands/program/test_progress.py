@@ -216,16 +216,13 @@ def test_live_progress_learns_between_events(stopwatch: Stopwatch) -> None:
 STEP = "building cpu: step 3/18, pip install --no-cache-dir …, 12s"
 
 
-@pytest.mark.parametrize(("width", "shown"), [(80, "0/3 building cpu: step 3/18, 12s")])
-def test_a_build_is_one_line_in_place_on_a_terminal(
-    stopwatch: Stopwatch, width: int, shown: str
-) -> None:
-    with live(stopwatch, width) as (observer, text):
+def test_a_build_is_one_line_in_place_on_a_terminal(stopwatch: Stopwatch) -> None:
+    with live(stopwatch, width=80) as (observer, text):
         for step in ("building cpu: step 2/18, FROM python, 3s", STEP):
             observer.image_step(step)
             observer._progress.refresh()
         observer.job_started(JOB)
-    assert shown in text.getvalue()
+    assert "0/3 building cpu: step 3/18, 12s" in text.getvalue()
     assert "building" not in text.getvalue().splitlines()[-1]
 
 

@@ -90,8 +90,7 @@ def test_six_cells_are_proposed_and_each_narrows_intervals_further(folder: Path)
 def test_the_written_matrix_has_the_proposed_cells_and_the_table_is_shown(folder: Path) -> None:
     done = call(*NEXT, "--limit", "3", "--output", "next.yaml", folder=folder, environment={})
     assert done.returncode == 0, done.stderr
-    matrix = load_matrix(folder / "next.yaml")
-    cells = [cell.id for cell, _ in expand(matrix).cells]
+    cells = [cell.id for cell, _ in expand(load_matrix(folder / "next.yaml")).cells]
     assert cells == [row["cell"] for row in answer(folder, "--limit", "3")["cells"]]
     assert all(name in done.stdout for name in cells)
     assert "`orchestrator run next.yaml --results .`" in done.stdout

@@ -62,10 +62,9 @@ def cells(database: Path, **filters: Any) -> SelectionRequest:
 def verdicts(database: Path, baseline: str, run: str) -> dict[str, tuple[str, str]]:
     """The verdict and its reason by cell, and the run it was judged against."""
     request = RegressionRequest(SelectionRequest(database), baseline, run)
-    judged = judge_regressions(request).judgements.judgements
     return {
         one.cell_id[-18:-15]: (one.verdict, one.reason or one.before.facts["run_id"])
-        for one in judged
+        for one in judge_regressions(request).judgements.judgements
         if one.before
     }
 

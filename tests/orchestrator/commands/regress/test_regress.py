@@ -46,8 +46,7 @@ def test_every_format_goes_to_a_file(folder: Path) -> None:
         assert (done.returncode, done.stdout) == (7, ""), done.stderr
     assert (folder / "a.md").read_text().startswith("**Regression**: 1 of 2 cells became slower")
     assert ElementTree.parse(folder / "a.xml").getroot().get("failures") == "1"
-    document = json.loads((folder / "a.json").read_text())
-    assert document["counts"]["regression"] == 1
+    assert json.loads((folder / "a.json").read_text())["counts"]["regression"] == 1
 
 
 def test_several_metrics_are_judged_at_once(folder: Path) -> None:

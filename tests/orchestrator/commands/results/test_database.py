@@ -50,8 +50,7 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     done = mine.do("database", "snapshot", "first")
     assert (done.returncode, "-first: 3 results" in done.stdout) == (0, True)
     folder = Path(done.stdout.partition("database: ")[2].strip()).parent
-    listed = mine.do("database", "snapshot", "--list").stdout
-    assert folder.name in listed
+    assert folder.name in mine.do("database", "snapshot", "--list").stdout
     assert mine.do("database", "drop", "--keep-runs", "0", "--yes").returncode == 0
     done = mine.do("database", "restore", "first")
     assert f"is now as it was in {folder.name}" in done.stdout

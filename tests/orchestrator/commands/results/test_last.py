@@ -103,9 +103,15 @@ def test_sides_are_counted_among_the_runs_that_can_be_compared(
     place: Place, base: str, run: str, sides: tuple[str, str]
 ) -> None:
     assert labels(place, base, run) == sides
-    before = compare_run_pair(place.selected, base, run)
+
+
+@pytest.mark.parametrize(("base", "sides"), [("last", (NEW, NEWEST)), (OLD, (OLD, NEWEST))])
+def test_compare_and_regress_open_these_sides(
+    place: Place, base: str, sides: tuple[str, str]
+) -> None:
+    before = compare_run_pair(place.selected, base, "last")
     assert (before.run_before, before.run_after) == sides
-    judged = judge_regressions(RegressionRequest(place.selected, base, run)).judgements
+    judged = judge_regressions(RegressionRequest(place.selected, base, "last")).judgements
     assert (judged.base, judged.run) == sides
 
 
@@ -116,18 +122,19 @@ def test_filters_are_part_of_the_question(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "run", "message"),
+    ("base", "run", "message", "hint"),
     [
-        ("last~3", "last", f"last~3: 2 runs before {NEWEST} share a series with it"),
-        ("last~9", "last~1", f"last~9: 1 run before {NEW} share"),
-        (NEW, "last~9", "last~9: the database holds 4 runs"),
+        ("last~3", "last", f"last~3: 2 runs before {NEWEST} share a series with it", "`last~2`"),
+        ("last~9", "last~1", f"last~9: 1 run before {NEW} share", "the oldest of them is"),
+        (NEW, "last~9", "last~9: the database holds 4 runs", "the oldest of them is `last~3`"),
     ],
 )
 def test_a_run_beyond_the_oldest_is_refused(
-    place: Place, base: str, run: str, message: str
+    place: Place, base: str, run: str, message: str, hint: str
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=message) as refused:
         labels(place, base, run)
+    assert hint in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +194,7 @@ def test_a_run_that_was_interrupted_says_how_to_finish_it(place: Place) -> None:
         assert shown.returncode == 0
         assert f"run {EMPTY} was interrupted before its first cell: all 3 cells are" in shown.stdout
         assert f"orchestrator run --resume {EMPTY}" in shown.stdout
-    data = json.loads(place.do("status", "--json").stdout)
-    (unfinished,) = data["unfinished"]
+    (unfinished,) = json.loads(place.do("status", "--json").stdout)["unfinished"]
     assert (unfinished["left"], unfinished["planned"], unfinished["measuring"]) == (3, 3, False)
 
 

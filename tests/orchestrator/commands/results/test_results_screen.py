@@ -309,8 +309,7 @@ def test_the_runs_of_a_group_are_one_document(screen: Screen) -> None:
     assert screen.data(print_runs, RunsReport(runs[:1])) == screen.data(print_results, runs[0])
     shown = screen.lines(print_runs, group)
     assert sum(line.startswith("run run-1: ") for line in shown) == 2
-    findings = screen.data(print_findings, group)
-    assert [one["findings"] for one in findings["runs"]] == [
+    assert [one["findings"] for one in screen.data(print_findings, group)["runs"]] == [
         [f"a: {doubt_text(scatter(0.18))}"],
         [],
     ]

@@ -102,8 +102,7 @@ def test_what_was_typed_then_measures_anew(planned_by: str, command: str) -> Non
 
 
 def test_options_measure_anew_what_nobody_typed() -> None:
-    group = a_stale_group(planned_by=None)
-    assert remeasure_command(group) == (
+    assert remeasure_command(a_stale_group(planned_by=None)) == (
         "orchestrator bench --backend cpu --runtime torch --launcher process"
         " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
         " --batch-size 1,8 --sequence-length 128"

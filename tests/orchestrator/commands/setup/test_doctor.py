@@ -202,8 +202,7 @@ def test_images_are_listed_with_their_state(place: Workplace, cpu_image: Image) 
     assert rows["cpu"]["fresh"]
     assert rows["cpu"]["image"]["digest"] == cpu_image.digest
     assert rows["browser"]["backends"] == ["webnn", "webgpu", "wasm"]
-    table = place.do("images", "list").stdout
-    assert cpu_image.reference in table
+    assert cpu_image.reference in place.do("images", "list").stdout
 
 
 def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> None:

@@ -72,8 +72,7 @@ def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
 
 def test_hub_ids_folders_and_files_of_models_have_sheets_too(tmp_path: Path) -> None:
     assert sheet_of("openai-community/gpt2").model == find("gpt2")
-    folder = a_weights_folder(tmp_path / "mine")
-    sheet = sheet_of(str(folder))
+    sheet = sheet_of(str(a_weights_folder(tmp_path / "mine")))
     assert (sheet.model.name, sheet.model.weights) == ("mine", "pretrained")
     assert shapes(sheet)["input_ids"] == (1, 64)
     file = tmp_path / "models.json"

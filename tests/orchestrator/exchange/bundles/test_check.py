@@ -94,8 +94,7 @@ def test_the_checksums_are_those_of_sha256sum(bundle: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("length", [0, 1, 1000, -1, -30])
 def test_a_part_of_a_bundle_is_none(bundle: Path, length: int) -> None:
-    whole = bundle.read_bytes()
-    bundle.write_bytes(whole[:length])
+    bundle.write_bytes(bundle.read_bytes()[:length])
     (fault,) = faults(bundle)
     assert "not a whole zip archive" in fault
 

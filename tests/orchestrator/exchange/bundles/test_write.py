@@ -26,8 +26,7 @@ def test_its_members_say_what_they_are(bundle: Path) -> None:
         ]
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
     assert text(bundle, f"matrices/{TOLD.run_id}.yaml") == TOLD.matrix
-    manifest = json.loads(text(bundle, "manifest.json"))
-    assert manifest["counts"] == {
+    assert json.loads(text(bundle, "manifest.json"))["counts"] == {
         "runs": 4,
         "records": len(RECORDS) + 2,
         "hosts": 1,

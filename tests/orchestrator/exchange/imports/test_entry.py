@@ -42,16 +42,14 @@ def test_an_entry_that_measured_nothing_is_empty_unless_it_failed() -> None:
         made.measurement()
     assert skipped.value.reasons == ()
     made.set(status="failed", reason="it crashed")
-    found = made.measurement()
-    assert found.reason == "it crashed"
+    assert made.measurement().reason == "it crashed"
 
 
 def test_a_measurement_may_stand_in_the_details_alone() -> None:
     made = entry()
     made.detail("watts", 5)
     made.measures = True
-    found = made.measurement()
-    assert found.details == {"watts": "5"}
+    assert made.measurement().details == {"watts": "5"}
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,7 @@ def measured(**columns: object) -> ImportedMeasurement:
 
 def test_a_row_says_what_the_file_says_and_where_it_stood() -> None:
     document = json_document(DIRECT, "bert.json")
-    verdict = read_document(document, FORMATS)
-    first, failed = rows(records_table(verdict, NOW))
+    first, failed = rows(records_table(read_document(document, FORMATS), NOW))
     assert (first["source"], first["source_format"]) == ("ipfs_accelerate_py", "legacy-direct")
     assert first["source_file"] == "somewhere/bert.json"
     assert first["source_sha256"] == document.sha256
@@ -271,8 +270,7 @@ def test_what_is_packed_is_known_and_a_change_takes_it_out(packing: Place) -> No
     packing.import_files()
     (fresh,) = single_files(packing)
     assert fresh.stem not in names
-    done = pack(packing.results)
-    assert done
+    assert pack(packing.results)
     assert {run.run_id for run in packed_runs(packed_path(packing.results))} == {*names, fresh.stem}
 
 
@@ -300,8 +298,7 @@ def test_maintenance_packs_imports_and_drops_one_of_them(packing: Place) -> None
     maintain_results(packing.results, packing.database, policy)
     assert [run.run_id for run in packed_runs(packed_path(packing.results))] == runs[1:]
     assert single_files(packing) == []
-    left = {row["run_id"] for row in stored_rows(packing.database)}
-    assert left == {*runs[1:]}
+    assert {row["run_id"] for row in stored_rows(packing.database)} == {*runs[1:]}
 
 
 def test_a_damaged_packed_file_is_named_and_stays(packing: Place) -> None:

@@ -135,8 +135,7 @@ def is_near(number: float, told: float) -> bool:
 
 @property_test(300, mutated(SAMPLES))
 def test_mutated_samples_end_in_an_outcome(value: Any) -> None:
-    verdict = judged(json.dumps(value).encode())
-    for found in verdict.reading.measurements[:3]:
+    for found in judged(json.dumps(value).encode()).reading.measurements[:3]:
         assert invented(found, json.loads(json.dumps(value))) == []
 
 
@@ -145,8 +144,7 @@ def test_mutated_real_files_end_in_an_outcome(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(LEGACY_FILES))
     value = Document.read(path).json
     if value is not None:
-        changed = data.draw(mutated([value]))
-        judged(json.dumps(changed).encode(), path.name)
+        judged(json.dumps(data.draw(mutated([value]))).encode(), path.name)
 
 
 @property_test(

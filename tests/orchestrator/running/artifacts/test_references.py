@@ -49,8 +49,7 @@ class Trial:
         machine_bytes: int | None = None,
         **limits: float,
     ) -> None:
-        cells = [cpu_cell(1), cpu_cell(8)]
-        plan = a_plan(cells, limits=Limits.model_validate(limits))
+        plan = a_plan([cpu_cell(1), cpu_cell(8)], limits=Limits.model_validate(limits))
         name = f"run-{len(list(results.glob('run-*')))}"
         self.folder = a_run_folder(results, plan, name, purpose)
         self.launcher = ScriptedLauncher(measures_all)
@@ -89,8 +88,7 @@ def cpu_cell(batch_size: int, **changes: object) -> Cell:
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Iterator[Trial]:
-    trial = Trial(tmp_path)
-    yield trial
+    yield Trial(tmp_path)
     assert list(tmp_path.rglob("*.tmp")) == []
 
 

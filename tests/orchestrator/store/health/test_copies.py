@@ -131,8 +131,7 @@ def test_what_was_written_anew_has_the_same_schema(roomy: Path) -> None:
 
 def test_a_small_database_is_not_written_anew(two_runs: Path) -> None:
     inode = two_runs.stat().st_ino
-    sizes = vacuum(two_runs)
-    assert (sizes.rewritten, two_runs.stat().st_ino) == (False, inode)
+    assert (vacuum(two_runs).rewritten, two_runs.stat().st_ino) == (False, inode)
 
 
 def test_the_log_goes_into_the_file(two_runs: Path) -> None:
@@ -185,8 +184,7 @@ def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: i
 @pytest.mark.slow
 def test_a_full_disk_leaves_it_as_it_was(roomy: Path) -> None:
     before = everything(roomy)
-    said = done(refused("vacuum(paths[0])", IMPORT), roomy)
-    assert "nothing was" in said
+    assert "nothing was" in done(refused("vacuum(paths[0])", IMPORT), roomy)
     assert everything(roomy) == before
     assert not list(roomy.parent.glob(".*"))
     assert vacuum(roomy).rewritten

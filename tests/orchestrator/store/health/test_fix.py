@@ -53,8 +53,7 @@ def held(database: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_what_is_wrong_with_rows_is_gone_after_a_fix(tmp_path: Path) -> None:
     database, results = tmp_path / "benchmarks.duckdb", tmp_path / "results"
-    rows = a_database_of_rows_to_harm(database, results)
-    harm_every_row(database, rows)
+    harm_every_row(database, a_database_of_rows_to_harm(database, results))
     _assert_fixed_for_good(database)
 
     kept = {row["result_id"] for row in held(database) if row["table_name"] == "benchmark_results"}
@@ -147,8 +146,7 @@ def test_statistics_are_those_of_the_durations_again(database: Path) -> None:
         WHERE result_id = '{FIRST}'
         """,
     )
-    fixed = fix_database(database, None, now=NOW)
-    assert fixed.quarantined == 0
+    assert fix_database(database, None, now=NOW).quarantined == 0
     assert _rounded(content(database)) == _rounded(before)
 
 

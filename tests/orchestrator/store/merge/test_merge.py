@@ -84,8 +84,7 @@ def test_records_become_rows(store: Store, results: Path, save: Save) -> None:
     save(a_record(batch_size=1), a_record(batch_size=8), a_failure("lost", "gone", batch_size=64))
     assert merge(store, results) == MergeReport(inserted=3)
     found = content(store._connection)
-    counts = {table: len(rows) for table, rows in found.items()}
-    assert counts == {
+    assert {table: len(rows) for table, rows in found.items()} == {
         "benchmark_runs": 1,
         "benchmark_results": 3,
         "hardware_info": 1,

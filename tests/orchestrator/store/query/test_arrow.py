@@ -70,8 +70,7 @@ def test_no_question_can_write_or_read_files(
     monkeypatch.chdir(tmp_path)
     for name in ("secret.txt", "secret.csv"):
         (tmp_path / name).write_text("word\nxyzzy\n")
-    secret = word
-    assert secret.num_rows == 1
+    assert word.num_rows == 1
     before = _files(tmp_path)
     # a store that writes asks through a reader of its own, so representatives do
     for sql in FORBIDDEN_QUESTIONS if store.read_only else FORBIDDEN_QUESTIONS[::12]:

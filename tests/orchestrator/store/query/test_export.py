@@ -223,8 +223,7 @@ def test_a_partition_that_spans_batches_is_one_file(tmp_path: Path) -> None:
 
 
 def test_null_and_empty_text_share_a_folder_and_lose_no_row(tmp_path: Path) -> None:
-    rows = {"model": ["", "a", None], "n": [1, 2, 3]}
-    assert write(tmp_path, ("model",), rows) == 3
+    assert write(tmp_path, ("model",), {"model": ["", "a", None], "n": [1, 2, 3]}) == 3
     assert files(tmp_path) == [
         f"model={NULL}/part-0.parquet",
         f"model={NULL}/part-1.parquet",

@@ -87,8 +87,7 @@ def test_what_ended_well_is_worth_what_its_marks_say(
         "wrong": a_record(model="wrong", correct=False, proof="none"),
     }
     save(*worth.values())
-    covered = coverage_of(store, results).covered
-    best = {each.model: each.best for each in covered}
+    best = {each.model: each.best for each in coverage_of(store, results).covered}
     assert best == {record.model: verdict for verdict, record in worth.items()}
     assert set(worth) == set(MEANINGS)
 

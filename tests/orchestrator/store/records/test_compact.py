@@ -37,8 +37,7 @@ def saved(records: Path) -> list[Record]:
     measured = [a_record(batch_size=size) for size in SIZES]
     parts = {"first_token": [1, 2, 3], "output_token": [4]}
     generated = a_record(mode="generation", new_tokens=4, part_durations_ns=parts)
-    failed = a_failure("lost", "gone", batch_size=64)
-    every = [*measured, generated, failed]
+    every = [*measured, generated, a_failure("lost", "gone", batch_size=64)]
     for record in every:
         keep(record, records)
     return every

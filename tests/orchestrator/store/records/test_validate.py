@@ -49,8 +49,7 @@ def test_a_flipped_bit_in_a_readable_page_is_found(
     database: Path, results: Path, save: Save
 ) -> None:
     path = save(a_record(device_name="card 4"))
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"card 4", b"card 5"))
+    path.write_bytes(path.read_bytes().replace(b"card 4", b"card 5"))
     assert pq.read_table(path)["device_name"].to_pylist() == ["card 5"]
     report = merge(database, results)
     assert (report.inserted, [file.path for file in report.damaged]) == (0, [path])
@@ -213,8 +212,7 @@ def test_what_is_unknown_is_no_path() -> None:
 
 
 def test_such_a_record_is_left_out(tmp_path: Path) -> None:
-    sound = save_record(a_record(batch_size=2), tmp_path)
-    table = pq.read_table(sound)
+    table = pq.read_table(save_record(a_record(batch_size=2), tmp_path))
     for column in ID_COLUMNS:
         at = table.column_names.index(column)
         foreign = table.set_column(at, table.schema.field(at), pa.array(["../../x"]))

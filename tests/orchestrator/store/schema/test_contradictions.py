@@ -116,11 +116,13 @@ def test_a_runs_report_shows_the_grades_that_are_left(database: Path, hour: int)
     assert {row.model: row.grade for row in report.results} == grades
 
 
+def latest_results(database: Path) -> dict[str, dict[str, Any]]:
+    found = rows(query(database, "FROM latest_results ORDER BY measured_at"))
+    return {row["model"]: row for row in found}
+
+
 def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> None:
-    latest = {
-        row["model"]: row
-        for row in rows(query(database, "FROM latest_results ORDER BY measured_at"))
-    }
+    latest = latest_results(database)
     for case, (results, losers) in enumerate(CASES):
         row, last = latest[f"case-{case}"], len(results) - 1
         loses = str(last) in losers
@@ -129,10 +131,7 @@ def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> Non
 
 
 def test_a_better_grade_is_one_that_no_neighbour_contradicts(database: Path) -> None:
-    latest = {
-        row["model"]: row
-        for row in rows(query(database, "FROM latest_results ORDER BY measured_at"))
-    }
+    latest = latest_results(database)
     for case, (results, losers) in enumerate(CASES):
         row = latest[f"case-{case}"]
         kept = [grade for hour, (grade, *_) in enumerate(results[:-1]) if str(hour) not in losers]

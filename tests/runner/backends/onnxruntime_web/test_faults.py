@@ -319,8 +319,7 @@ def test_nothing_outlives_a_launch(temporary: Path, tmp_path: Path, target: str)
     save_graph(tmp_path / "graphs", {"forward": layer()})
     task = replace(a_task(tmp_path, web_job()), graphs=tmp_path / "graphs")
     with ProcessLauncher().launch(task) as execution:
-        lines = iter(execution.lines.get, None)
-        assert any('"steady"' in line for line in lines)
+        assert any('"steady"' in line for line in iter(execution.lines.get, None))
         if target == "runner":
             os.kill(execution._process.pid, signal.SIGKILL)
             assert execution.wait().code == -signal.SIGKILL

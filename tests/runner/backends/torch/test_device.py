@@ -105,8 +105,7 @@ def test_the_cpu_is_always_there_and_int8_is_computed_with_cuda() -> None:
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
     library, environment = fake_torch(), dict[str, str]()
-    result = find_torch_device("cuda", "fp32", library, environment)
-    assert result == TorchDevice(
+    assert find_torch_device("cuda", "fp32", library, environment) == TorchDevice(
         torch.device("cuda", 0),
         "GPU 0",
         f"GPU-{FIRST}",

@@ -54,8 +54,7 @@ def greedy_by_hand(session: TorchSession, inputs: Inputs, steps: int) -> np.ndar
             token = network(**tensors, use_cache=False).logits[:, -1].argmax(-1, keepdim=True)
         tensors[name] = torch.cat([tensors[name], token], dim=1)
         if name == "input_ids":
-            ones = torch.ones_like(tensors[name])
-            tensors["attention_mask"] = ones
+            tensors["attention_mask"] = torch.ones_like(tensors[name])
             if "mm_token_type_ids" in tensors:
                 kinds = tensors["mm_token_type_ids"]
                 tensors["mm_token_type_ids"] = torch.cat([kinds, torch.zeros_like(token)], dim=1)

@@ -173,8 +173,7 @@ def test_a_peak_that_cannot_be_reset_counts_only_if_it_rises(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_peak_that_can_be_reset_counts_lower_ones_too(tmp_path: Path, there: bool) -> None:
-    path = peak_file(tmp_path, 500)
-    peak = open_kernel_peak(path if there else tmp_path / "none")
+    peak = open_kernel_peak(peak_file(tmp_path, 500) if there else tmp_path / "none")
     peak.begin()
     peak_file(tmp_path, 400)
     assert peak.risen_bytes() == (400 if there else None)

@@ -107,8 +107,7 @@ def queued(load: float, count: int) -> Floats:
 
 @pytest.mark.parametrize("name", PERCENTILE_FRACTIONS)
 def test_a_percentile_takes_as_many_samples_as_mlperf_asks_for(name: str) -> None:
-    few = independent(NEEDED[name] - 1)
-    assert supported_percentiles(few)[name] is None
+    assert supported_percentiles(independent(NEEDED[name] - 1))[name] is None
     many = independent(4 * NEEDED[name])
     percentile = supported_percentiles(many)[name]
     assert percentile is not None
@@ -128,8 +127,7 @@ def test_samples_that_repeat_each_other_do_not_count() -> None:
 
 @pytest.mark.parametrize(("load", "supported"), [(0.3, True), (0.8, False), (0.95, False)])
 def test_a_queue_has_the_percentiles_that_its_load_leaves(load: float, supported: bool) -> None:
-    values = queued(load, 10_000)
-    percentile = supported_percentiles(values)["p99"]
+    percentile = supported_percentiles(queued(load, 10_000))["p99"]
     assert (percentile is not None) == supported
     if percentile is not None:
         assert percentile.precision <= WIDEST_BOUNDS

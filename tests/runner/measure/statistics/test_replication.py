@@ -52,8 +52,7 @@ def test_an_interval_of_times_never_reaches_zero() -> None:
 def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
     standard = PROFILES["standard"]
     assert growing_confidence(standard) == GROWING_CONFIDENCE > 0.95
-    fixed = standard.model_copy(update={"max_rounds": None})
-    assert growing_confidence(fixed) == 0.95
+    assert growing_confidence(standard.model_copy(update={"max_rounds": None})) == 0.95
 
 
 def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
@@ -76,8 +75,7 @@ def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
 def test_percentiles_allow_for_processes_in_quadrature() -> None:
     columns = {"latency_p90_low_s": 9.0, "latency_p90_s": 10.0, "latency_p90_high_s": 12.0}
     none = {f"latency_{name}{end}_s": None for name in ("p95", "p99", "p999") for end in ENDS}
-    errors = {"p90": 0.1, "p99": 9.0}
-    assert widened_percentiles("latency", columns | none, errors) == {
+    assert widened_percentiles("latency", columns | none, {"p90": 0.1, "p99": 9.0}) == {
         "latency_p90_low_s": pytest.approx(10 - math.sqrt(2)),
         "latency_p90_high_s": pytest.approx(10 + math.sqrt(5)),
     }

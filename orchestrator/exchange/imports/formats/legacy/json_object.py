@@ -88,7 +88,6 @@ class JsonObject:
 
     @property
     def name(self) -> str:
-        """The key of the object."""
         return last_key(self.location)
 
     def text(self, *keys: str) -> str | None:

@@ -61,8 +61,7 @@ def test_a_result_becomes_a_measurement_with_its_durations() -> None:
 
 
 def test_rows_name_the_page_as_their_source_and_prove_nothing() -> None:
-    outcome = read_document(download(RESULT), FORMATS)
-    (row,) = records_table(outcome, NOW).to_pylist()
+    (row,) = records_table(read_document(download(RESULT), FORMATS), NOW).to_pylist()
     assert (row["source"], row["source_format"]) == ("accelmatrix-page", "accelmatrix-page")
     assert (row["proof"], row["launcher"]) == ("none", "import")
 

@@ -16,7 +16,6 @@ from tests.support.data import TIMM_FILES
 
 GPU = "benchmark-infer-amp-nhwc-pt210-cu121-rtx3090.csv"
 CPU = "benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv"
-TRAIN = "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv"
 
 INFER = """\
 model,infer_img_size,infer_batch_size,infer_samples_per_sec,infer_step_time,infer_gmacs,infer_macts,param_count

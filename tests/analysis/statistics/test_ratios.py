@@ -4,8 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from analysis.statistics.outcomes import RatioOutcome, counted_words, deciding_lines, ratio_outcome
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import (
+    Estimate,
+    RatioOutcome,
+    counted_words,
+    deciding_lines,
+    ratio_outcome,
+)
 from runner.contract.record.verdict import Grade
 
 FASTER, SLOWER = Estimate(2, 1.9, 2.1), Estimate(0.5, 0.48, 0.52)
