@@ -61,8 +61,8 @@ def doubt_lines(families: Sequence[FamilySummary], threshold: float = THRESHOLD)
         sum(getattr(one, name) for one in doubtful) for name in ("equal", "undecided", "cells")
     )
     if doubtful:
-        counts = f"{undecided:,} undecided, {equal:,} {equal_words(threshold)}"
-        yield f"{UNDECIDED}: not shown in most cells: of {cells:,} {counts}"
+        counts = f"{undecided:,} of {cells:,} undecided, {equal:,} {equal_words(threshold)}"
+        yield f"{UNDECIDED}: no backend is shown to be faster in most cells: {counts}"
 
 
 def summarise_families(source: ArrowSource, selection: Selection) -> tuple[FamilySummary, ...]:

@@ -133,6 +133,8 @@ class Figure:
     """The scope of joules, or that it is unknown; None of other numbers."""
     settings: str | None = None
     """The settings that an imported file tells; None where nothing does."""
+    launches: int | None = None
+    """Those behind the interval of what was measured."""
 
     @property
     def is_measured(self) -> bool:
@@ -172,7 +174,7 @@ def figure_outcome(one: Figure, other: Figure, *, more_is_better: bool) -> Ratio
     times = first.over(second) if more_is_better else second.over(first)
     grade: Grade = max((one.grade or WORST_GRADE for one in measured if one.interval), default="A")
     if len(measured) == 2 or grade == WORST_GRADE:
-        return ratio_outcome(times, grade)
+        return ratio_outcome(times, grade, launches=(one.launches, other.launches))
     if is_within(times, THRESHOLD):
         return RatioOutcome("equal")
     if times.low <= 1 <= times.high:
