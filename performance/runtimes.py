@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean, geometric_mean, median, stdev
+from statistics import fmean, median, stdev
 from typing import Any
 
 from transformers import ResNetConfig
@@ -112,7 +112,7 @@ def report(model: str, job: Job, points: Sequence[Point]) -> bool:
     cell, ratios = job.cells[0], [round(ours / tool, 4) for ours, tool, _ in points]
     tool_s, faults = (median(point[index] or 0.0 for point in points) for index in (1, 2))
     promised, each = promised_of(points), ", ".join(map(str, ratios))
-    ratio = round(geometric_mean(ratios), 4)
+    ratio = round(median(ratios), 4)
     print(
         f"{model}, {cell.runtime}, batch {cell.batch_size}: {ratio} of {each}, promised 1 ±"
         f" {promised}; {tool_s * 1e3:.3f} ms by the tool, {faults:.1f} page faults of ours"

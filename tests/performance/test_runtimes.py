@@ -57,3 +57,13 @@ def test_a_point_is_within_what_is_promised_for_its_length(
     assert runtimes.report("bert-tiny", torch_job("bert-tiny"), points) is held
     data = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (data["ratio"], data["held"]) == (ratio, held)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "is_open"),
+    [((1.0, 1.01, 0.99), False), ((1.2, 1.21, 1.19), False), ((1.02, 1.06, 1.0), True)],
+)
+def test_a_point_takes_more_pairs_while_their_interval_holds_the_promise(
+    ratios: tuple[float, ...], is_open: bool
+) -> None:
+    assert runtimes.is_open([(ratio * 0.01, 0.01, None) for ratio in ratios]) is is_open
