@@ -109,7 +109,7 @@ def measured_figure(value: MetricValue) -> Figure:
         *(value.value, value.interval, "measured", value.grade, value.marks),
         scope=value.facts[SCOPE],
         settings=value.facts[SETTINGS],
-        launches=value.basis and value.basis.launches,
+        launches=value.basis.launches if value.basis else None,
     )
 
 
