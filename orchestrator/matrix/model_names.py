@@ -63,6 +63,11 @@ def _published() -> Mapping[str, str]:
     return {**bare, **ids, **{name.casefold(): name for name in catalogue()}}
 
 
+def typed_name(model: str) -> str:
+    """The word for a measured model in a command; of a folder's path its name alone is known."""
+    return model if model in catalogue() else f"PATH/{model}"
+
+
 class _Custom:
     """The models that files and folders bring, gathered name by name."""
 

@@ -13,6 +13,7 @@ from analysis.results.series import DETERMINED, SCOPE
 from analysis.results.synonyms import axis_of, meaning
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.commands.results.sides import open_sides
+from orchestrator.matrix.model_names import typed_name
 from orchestrator.store.store import Store
 from orchestrator.system.files import database_option
 from orchestrator.system.text import plural
@@ -158,7 +159,7 @@ def _refusal(
 
 
 def _measuring_words(by: str, selected: SelectedValues) -> str:
-    model = selected.values[0].facts["model"]
+    model = typed_name(selected.values[0].facts["model"])
     if by == "run":
         return "measure the same cells again: `orchestrator run matrix.yaml`"
     if by in {"hardware", "hostname"}:

@@ -24,6 +24,7 @@ from analysis.results.table import Field, Table
 from analysis.statistics.numbers import format_number
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.commands.results.selection import SelectionRequest
+from orchestrator.matrix.model_names import typed_name
 from orchestrator.screen.sheet import ON_SCREEN, Sheet
 from orchestrator.system.files import database_option
 from runner.contract.errors import NothingToDo
@@ -70,7 +71,7 @@ def report_compatibility(
     if ratings:
         return CompatibilityReport(request.database, ratings, families)
     models = request.filters.get("model") or _EXAMPLE
-    names = models if isinstance(models, str) else ",".join(models)
+    names = ",".join(map(typed_name, [models] if isinstance(models, str) else models))
     raise NothingToDo(
         "no verdict fits the filters"
         if request.filters or request.run

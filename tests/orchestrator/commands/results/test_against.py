@@ -11,7 +11,7 @@ import pytest
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
 from analysis.trend.trends import trends_of
-from orchestrator.commands.compare.answer import compare_run_pair
+from orchestrator.commands.compare.answer import compare_results, compare_run_pair
 from orchestrator.commands.measure.against import ComparedRun
 from orchestrator.commands.regress.answer import (
     RegressionAnswer,
@@ -29,7 +29,7 @@ from orchestrator.running.outcome import RunOutcome
 from orchestrator.screen.words.records import record_words
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.store import Store
-from runner.contract.errors import EngineUnavailable
+from runner.contract.errors import EngineUnavailable, NothingToDo
 from runner.contract.record.files import save_record
 from runner.contract.record.ids import digest
 from tests.support.records import RECORDED_AT, a_record
@@ -148,6 +148,12 @@ def test_a_model_is_the_same_under_another_name(database: Path) -> None:
     assert (len(pair.cells), pair.only_before, pair.only_after) == (1, (), ())
     with open_sides(SelectionRequest(database), "last", "renamed") as sides:
         assert sides.base.label == "alone"
+
+
+def test_a_folder_is_proposed_by_a_path_that_somebody_completes(database: Path) -> None:
+    with pytest.raises(NothingToDo) as refused:
+        compare_results(SelectionRequest(database, run="renamed"), "precision")
+    assert "bench --model PATH/colleagues-copy --precision" in str(refused.value.hint)
 
 
 def test_what_was_measured_again_for_a_comparison_is_no_point_of_a_history(database: Path) -> None:
