@@ -52,7 +52,7 @@ class Machine:
         return 1 + self.load / self.cores
 
 
-_IDLE, _LOOKS, _PAUSE_S = 0.5, 5, 0.05
+_IDLE, _LOOKS, _PAUSE_S = 0.5, 4, 0.01
 
 
 def others_load(now: Path = Path("/proc/loadavg")) -> float:

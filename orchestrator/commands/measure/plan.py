@@ -113,10 +113,11 @@ def _this_machine(request: PlanRequest) -> Machine:
     machine = this_machine(request.purpose)
     if request.prepares:
         return machine
-    from orchestrator.launchers.registry import preview_launcher
 
     @cache
     def find_lack(backend: Backend) -> Reason | None:
+        from orchestrator.launchers.registry import preview_launcher
+
         stack = CATALOGUE[backend].stack
         find_beside = stack and stack.lacks
         if not find_beside and "cpu" in CATALOGUE[backend].locks:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from orchestrator.store.query.runs import RunSummary
 from orchestrator.system.files import RESULTS_FOLDER
-from orchestrator.system.locks import holds_devices
 from orchestrator.system.text import plural
 from runner.contract.errors import DamagedFile
-from runner.contract.rounds import RECORD_SUFFIX
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,9 @@ def unfinished_runs(
     for path in sorted((file.parent for file in results.glob("[!.]*/run.json")), reverse=True):
         if path.name in finished or (only is not None and path.name not in only):
             continue
-        from orchestrator.running.run_file import RUN_FILE, read_run_file  # loads slowly
+        from orchestrator.running.run_file import RUN_FILE, read_run_file  # these load slowly
+        from orchestrator.system.locks import holds_devices
+        from runner.contract.rounds import RECORD_SUFFIX
 
         with suppress(DamagedFile, OSError):
             run = read_run_file(path / RUN_FILE)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duckdb import DuckDBPyConnection
 
@@ -21,8 +21,10 @@ from orchestrator.store.schema.view import (
     planned_threads,
 )
 from runner.contract.confidence import upper_deviation
-from runner.contract.job import ProcessSpread
 from runner.contract.record.verdict import Doubt
+
+if TYPE_CHECKING:
+    from runner.contract.job import ProcessSpread
 
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in CONDITIONS) + "}"
 """Conditions of a result `r` as a struct, without its variables."""
@@ -228,13 +230,15 @@ _NEWEST = 200
 
 def process_spreads(
     connection: DuckDBPyConnection, host: str, hostname: str, run_ids: Sequence[str]
-) -> dict[str, ProcessSpread]:
+) -> "dict[str, ProcessSpread]":
     """The spreads of launches in these runs of this host, by `<backend>/<runtime>/<hardware_id>`.
 
     The variances between the rounds of a result, and between results of one round by one version,
     are pooled by their degrees of freedom. Rounds near in time vary by a share of 1 - ρ of what
     others do, which `effective_rounds` tells. The upper bound is taken, as few pairs may agree.
     """
+    from runner.contract.job import ProcessSpread  # loads slowly
+
     version = f"{SERIES_KEY}, r.environment_id, r.git_commit"
     rows = fetch(
         connection,
