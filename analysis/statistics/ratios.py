@@ -22,6 +22,34 @@ DIFFERENCE_FACTOR = 1.6
 shows a difference: Student's t of 99 % by that of 95 % for medians of five or six processes. Of two
 results of the same software at most one pair in a hundred is said to differ then, and not one in
 twenty (`performance rounds`)."""
+RatioOutcomeKind: TypeAlias = Literal["better", "worse", "equal", "undecided"]
+THRESHOLD = 0.05
+"""The least relative change that matters, unless somebody says otherwise."""
+_MANY_LAUNCHES = 10
+"""Launches of the longest profile, from which on more of them narrow an interval little."""
+_WHY = "`orchestrator status {run} --why` tells why"
+_UNDECIDED: Mapping[str, tuple[str, str]] = {
+    "unquotable": ("must not be quoted", _WHY),
+    "imported": ("measured by others", "nobody here proved it: measure it here"),
+    "grade_d": ("grade D", _WHY),
+    "grade_c": (f"within the {percent_text(PROMISES['C'])} % of grade C", _WHY),
+    "grade_b": (f"within the {percent_text(PROMISES['B'])} % of grade B", _WHY),
+    "no_interval": (
+        "no interval",
+        "times take 6 iterations or several launches; of memory, load time, energy and first"
+        " queries a record holds one value, so compare several runs",
+    ),
+    "one_process": (
+        "one process",
+        "`--profile standard` takes several, `orchestrator doctor --calibrate` measures what"
+        " processes of this host differ by",
+    ),
+    "few_launches": ("few launches", "`--profile audit` takes 10 or more"),
+    "wide_interval": ("a wide interval", "measure longer, or on a quieter machine"),
+    "predicted": ("predicted", "measure it"),
+    "extrapolated": ("extrapolated", "measure it"),
+}
+"""Reasons by their codes: in words, with what would decide."""
 
 
 @dataclass(frozen=True)
@@ -82,36 +110,6 @@ def interval_percent(ratio: Estimate) -> str:
     """The ends of a change's 95 % interval as a column has them: `9.1 to 15`, `-2 to 8`."""
     _, low, high = interval_texts(*(number - 1 for number in (ratio.value, ratio.low, ratio.high)))
     return f"{low} to {high}"
-
-
-RatioOutcomeKind: TypeAlias = Literal["better", "worse", "equal", "undecided"]
-THRESHOLD = 0.05
-"""The least relative change that matters, unless somebody says otherwise."""
-_MANY_LAUNCHES = 10
-"""Launches of the longest profile, from which on more of them narrow an interval little."""
-_WHY = "`orchestrator status {run} --why` tells why"
-_UNDECIDED: Mapping[str, tuple[str, str]] = {
-    "unquotable": ("must not be quoted", _WHY),
-    "imported": ("measured by others", "nobody here proved it: measure it here"),
-    "grade_d": ("grade D", _WHY),
-    "grade_c": (f"within the {percent_text(PROMISES['C'])} % of grade C", _WHY),
-    "grade_b": (f"within the {percent_text(PROMISES['B'])} % of grade B", _WHY),
-    "no_interval": (
-        "no interval",
-        "times take 6 iterations or several launches; of memory, load time, energy and first"
-        " queries a record holds one value, so compare several runs",
-    ),
-    "one_process": (
-        "one process",
-        "`--profile standard` takes several, `orchestrator doctor --calibrate` measures what"
-        " processes of this host differ by",
-    ),
-    "few_launches": ("few launches", "`--profile audit` takes 10 or more"),
-    "wide_interval": ("a wide interval", "measure longer, or on a quieter machine"),
-    "predicted": ("predicted", "measure it"),
-    "extrapolated": ("extrapolated", "measure it"),
-}
-"""Reasons by their codes: in words, with what would decide."""
 
 
 class Judged(Protocol):

@@ -10,8 +10,15 @@ from analysis.results.metrics import METRICS
 from analysis.results.row import item_estimate_ms, item_ms, seeks_peak
 from analysis.results.series import SCOPE
 from analysis.results.table import wrapping
-from analysis.statistics import ratios
-from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome, ratio_outcome
+from analysis.statistics.ratios import (
+    THRESHOLD,
+    Estimate,
+    RatioOutcome,
+    deciding_lines,
+    equal_words,
+    outcome_facts,
+    ratio_outcome,
+)
 from orchestrator.launchers.registry import make_launcher
 from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
@@ -79,7 +86,7 @@ class Replay:
             "ratio": self.ratio,
             "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
             "threshold": THRESHOLD,
-            **ratios.outcome_facts(self.outcome, METRICS["latency"]),
+            **outcome_facts(self.outcome, METRICS["latency"]),
             "differences": self.differences,
         }
 
@@ -170,7 +177,7 @@ def _sentences(replay: Replay) -> Iterator[str]:
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
     yield _verdict(replay)
-    yield from ratios.deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
+    yield from deciding_lines([replay.outcome], replay.now.result_id.partition("/")[0])
 
 
 def _verdict(replay: Replay) -> str:
@@ -179,7 +186,7 @@ def _verdict(replay: Replay) -> str:
     if ratio is None or outcome is None:
         return f"There are no two {numbers} with {intervals} to compare."
     if outcome.kind == "equal":
-        return f"The two {numbers} are {ratios.equal_words(THRESHOLD)}."
+        return f"The two {numbers} are {equal_words(THRESHOLD)}."
     if not outcome.is_shown:
         return f"Whether the two {numbers} differ is undecided ({outcome.reason})."
     if seeks_peak(replay.now):

@@ -22,6 +22,7 @@ from orchestrator.commands.predict.cells import (
 )
 from orchestrator.commands.predict.question import ALL_TARGETS
 from orchestrator.commands.predict.stored_predictor import StoredPredictor, look_into_predictor
+from orchestrator.matrix.model_names import typed_name
 from orchestrator.screen.words.reasons import reason_text
 from orchestrator.store.store import Store
 from runner.contract.axes import AxisName
@@ -253,8 +254,9 @@ def _nothing(
     elif absent:
         backend, model = next(iter(absent.items()))
         hint = (
-            f"measure where there is one, `orchestrator bench --model {model} --backend {backend}`,"
-            " and `orchestrator merge` its results here; or `orchestrator import` what others"
-            " measured; then `orchestrator predict train --source all`"
+            "measure where there is one, `orchestrator bench --model"
+            f" {typed_name(model)} --backend {backend}`, and `orchestrator merge` its results here;"
+            " or `orchestrator import` what others measured; then `orchestrator predict train"
+            " --source all`"
         )
     return NothingToDo(f"{message}: {first}{of_all}", hint=hint)

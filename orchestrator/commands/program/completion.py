@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -59,13 +58,6 @@ def _offer(words: Callable[[typer.Context], Sequence[str]]) -> Complete:
         return []
 
     return complete
-
-
-def _offer_names(module: str, table: str) -> Complete:
-    """Offer the names in a table of a module, which is imported when a shell asks for them."""
-    return _offer(
-        lambda _: [getattr(one, "name", one) for one in getattr(import_module(module), table)]
-    )
 
 
 def _offer_list(words: Callable[[], Sequence[str]]) -> Complete:
@@ -123,10 +115,34 @@ def _sides(context: typer.Context) -> list[str]:
     return list(dict.fromkeys((*_run_ids(results), *_snapshots(results))))
 
 
+def _views(_: typer.Context) -> list[str]:
+    from orchestrator.store.query.relations import RELATIONS
+
+    return [relation.name for relation in RELATIONS]
+
+
 def _families() -> list[str]:
     from runner.contract.models import Family
 
     return list(get_args(Family))
+
+
+def _words(_: typer.Context) -> list[str]:
+    from orchestrator.screen.dictionary import WORDS
+
+    return [word.name for word in WORDS]
+
+
+def _properties(_: typer.Context) -> list[str]:
+    from analysis.results.series import DETERMINED
+
+    return list(DETERMINED)
+
+
+def _metrics(_: typer.Context) -> list[str]:
+    from analysis.results.metrics import METRICS
+
+    return list(METRICS)
 
 
 def _choices(name: AxisName) -> list[str]:
@@ -147,10 +163,10 @@ complete_mode = _offer(lambda _: _choices("mode"))
 complete_run = _offer(lambda context: _run_ids(_results(context)))
 complete_snapshot = _offer(lambda context: _snapshots(_results(context)))
 complete_side = _offer(_sides)
-complete_view = _offer_names("orchestrator.store.query.relations", "RELATIONS")
-complete_word = _offer_names("orchestrator.screen.dictionary", "WORDS")
-complete_property = _offer_names("analysis.results.series", "DETERMINED")
-complete_metric = _offer_names("analysis.results.metrics", "METRICS")
+complete_view = _offer(_views)
+complete_word = _offer(_words)
+complete_property = _offer(_properties)
+complete_metric = _offer(_metrics)
 
 
 def complete_result(context: typer.Context, incomplete: str) -> list[str]:

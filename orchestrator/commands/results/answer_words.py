@@ -7,9 +7,15 @@ from datetime import UTC, datetime
 from analysis.results.answer import Comparison, Lead, Ranking
 from analysis.results.row import ResultRow, TimedWork, item_ms, seeks_peak
 from analysis.results.trust import Change, GradeSummary
-from analysis.statistics import ratios
 from analysis.statistics.numbers import format_number, number_range
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.ratios import (
+    THRESHOLD,
+    Estimate,
+    deciding_lines,
+    equal_words,
+    reason_counts,
+    undecided_reason,
+)
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
 from orchestrator.commands.results.run_report import RunReport
 from orchestrator.screen.words.doubts import finding_text
@@ -41,7 +47,7 @@ def answer_lines(report: RunReport) -> Iterator[str]:
         yield f"{advice}: {of_all}{', '.join(parts)}"
     rankings = [one.fastest for one in answered if one.fastest]
     undecided = [lead.outcome for ranking in rankings for lead in ranking.undecided]
-    yield from ratios.deciding_lines(undecided, report.run_id)
+    yield from deciding_lines(undecided, report.run_id)
 
 
 class _Names:
@@ -101,9 +107,9 @@ def _named(ranking: Ranking, names: _Names) -> str:
     )
     words = names.of(ranking.first)
     if equals:
-        words = f"{words} or {equals}, {ratios.equal_words(ratios.THRESHOLD)}"
+        words = f"{words} or {equals}, {equal_words(THRESHOLD)}"
     if undecided:
-        reasons = ratios.reason_counts(lead.outcome for lead in ranking.undecided)
+        reasons = reason_counts(lead.outcome for lead in ranking.undecided)
         words = f"{words}{',' if equals else ''} or {undecided}, undecided ({reasons})"
     return words
 
@@ -111,7 +117,7 @@ def _named(ranking: Ranking, names: _Names) -> str:
 def _objections(comparison: Comparison) -> Iterator[tuple[str, Sequence[ResultRow]]]:
     """The reasons why results have no part in the answer, with these results."""
     for code, rows in comparison.undecided.items():
-        yield f"undecided ({ratios.undecided_reason(code)})", rows
+        yield f"undecided ({undecided_reason(code)})", rows
     for reason, rows in comparison.excluded.items():
         yield f"not comparable ({reason})", rows
 

@@ -83,6 +83,10 @@ WAYS = reason(
     ("given", "text"),
     [
         (
+            reason("too_many_tokens", model="m", most=8, tokens=5, of_images=None, new=4),
+            "m takes at most 8 tokens, not 5 and 4 new ones",
+        ),
+        (
             reason("too_many_tokens", model="m", most=8, tokens=5, of_images=3, new=4),
             "m takes at most 8 tokens, not 5 and 3 of an image and 4 new ones",
         ),
@@ -95,10 +99,23 @@ WAYS = reason(
             "killed for exceeding the memory limit of 1GiB, in phase steady",
         ),
         (
+            reason("memory_limit", limit=None, phase="load"),
+            "killed for exceeding the memory limit, in phase load",
+        ),
+        (
+            reason("runner_died", signal="SIGKILL", phase="load", words="bye"),
+            "the runner died by SIGKILL in phase load, saying: bye",
+        ),
+        (
             reason("runner_died", exit_status=3, phase="load"),
             "the runner ended with exit status 3 in phase load",
         ),
+        (
+            reason("stopped_after", round=2, cause=BUDGET),
+            "stopped after round 2: the budget of 5m was spent",
+        ),
         (reason("baseline_ended"), "the baseline's launch ended early"),
+        (reason("baseline_ended", status="lost"), "the baseline's launch ended as lost"),
         (
             reason("no_graph", cause=WAYS),
             "no prepared graph: dynamic shapes: the graph would not become int8: it has no product"
@@ -165,6 +182,13 @@ SILENCE = facts_behind("cause", reason("page_silent", action="series", seconds=2
 DOUBTS: list[tuple[DoubtCode, float | None, RemedyCode, dict[str, Any], str]] = [
     ("scatter", 0.123, "longer_or_quieter", {}, "cv 12 %: measure longer, on a quieter machine"),
     (
+        "host_load",
+        3.14,
+        "stop_others",
+        {"cores": 2},
+        "host load 3.1 on 2 cores: stop what else runs",
+    ),
+    (
         *("kernel_shift", -0.055, "fix_clock", {}),
         "fixed arithmetic took 5.5 % less time after the cell: fix the clock frequency, or cool the"
         " machine",
@@ -172,6 +196,10 @@ DOUBTS: list[tuple[DoubtCode, float | None, RemedyCode, dict[str, Any], str]] = 
     (
         *("warmup", 1, "raise_warmup", {}),
         "the warm-up did not settle in 1 iteration: raise measure.warmup_max_duration",
+    ),
+    (
+        *("few_iterations", 17, "raise_duration", {"requested": 50, "limit_s": 30.0}),
+        "17 of 50 iterations fitted into 30 s: raise measure.max_duration",
     ),
     (
         *("imprecise", 0.2, "raise_rounds", {"median": "latency", "requested": 0.02}),
@@ -184,6 +212,10 @@ DOUBTS: list[tuple[DoubtCode, float | None, RemedyCode, dict[str, Any], str]] = 
     (
         *("cut_short", None, "remeasure", SILENCE),
         "the iterations ended early: series: the page did not answer within 2 s: measure it again",
+    ),
+    (
+        *("page_faults", 0.31, "smaller_batch", {}),
+        "page faults of new memory took up to 31 % of the time: measure a smaller batch_size",
     ),
     (
         *("contradicted", 2.0, "several_processes", {"run": "r"}),

@@ -179,10 +179,15 @@ def test_a_run_is_named_by_its_id_whoever_measured_it() -> None:
     ]
 
 
+def test_the_last_run_is_the_newest_of_ours() -> None:
+    assert resolve_run("last", [IMPORTED, OURS, OLDER], DATABASE) == "run-2"
+    assert resolve_run("last", [IMPORTED], DATABASE) == "import-1"
+
+
 @pytest.mark.parametrize(
     ("name", "able", "run"),
     [
-        ("last", None, "run-2"),
+        ("last~0", None, "run-2"),
         ("last~1", None, "run-1"),
         ("last~2", None, "import-1"),
         ("last", {"run-1", "import-1"}, "run-1"),
@@ -194,6 +199,21 @@ def test_runs_are_counted_back_among_those_that_can_answer(
     name: str, able: set[str] | None, run: str
 ) -> None:
     assert resolve_run(name, [IMPORTED, OURS, OLDER], DATABASE, able) == run
+
+
+@pytest.mark.parametrize(
+    ("name", "able", "message", "hint"),
+    [
+        ("last~3", None, "last~3: the database holds 3 runs", "the oldest of them is `last~2`"),
+        ("last~1", {"run-1"}, "last~1: the database holds 1 run", "`last` is the only one"),
+    ],
+)
+def test_a_run_beyond_the_oldest_is_refused(
+    name: str, able: set[str] | None, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
+        resolve_run(name, [IMPORTED, OURS, OLDER], DATABASE, able)
+    assert refused.value.hint == hint
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,11 @@ def test_what_is_no_measured_number_is_told_with_its_place(value: object) -> Non
         an_entry(latency_ms=value).number("latency_ms", "latency_mean_s", "ms")
 
 
+@pytest.mark.parametrize("value", [None, float("nan"), "N/A"])
+def test_what_says_nothing_is_no_number(value: object) -> None:
+    assert an_entry(latency_ms=value).number("latency_ms", "latency_mean_s", "ms") is None
+
+
 def test_counts_are_whole() -> None:
     assert an_entry(iterations=20.0).count("iterations") == 20
     with pytest.raises(SkipEntry, match="not a whole number"):
@@ -233,7 +238,8 @@ def test_pythons_version_is_its_first_word() -> None:
 
 def test_milliseconds_and_mebibytes_are_converted_exactly_to_columns_of_ours() -> None:
     entry = an_entry(p95_latency_ms=19.1, max_memory_allocated=1.5, load_time_ms="7")
-    assert metric_columns(entry) == {
+    columns = metric_columns(entry)
+    assert columns == {
         "latency_p95_s": 0.0191,
         "memory_allocator_peak_bytes": 1572864,
         "load_time_s": 0.007,
@@ -244,3 +250,8 @@ def test_a_quantity_that_is_told_twice_is_taken_once() -> None:
     entry = an_entry(latency_ms=3, avg_latency_ms=2)
     assert metric_columns(entry)["latency_mean_s"] == 0.002
     assert entry.details() == {"latency_ms": "3"}
+
+
+def test_text_where_a_number_belongs_is_told() -> None:
+    with pytest.raises(SkipEntry, match="/x/throughput: 'high' is not a number"):
+        metric_columns(an_entry(throughput="high"))
