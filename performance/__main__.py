@@ -27,6 +27,7 @@ MEASUREMENTS = (
     "job_overhead",
     "default_matrix",
     "runtimes",
+    "side_by_side",
     "rounds",
     "regressions",
     "prediction",

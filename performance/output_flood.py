@@ -29,7 +29,7 @@ from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import RunSource, make_plan
 from orchestrator.running.create import create_run
-from orchestrator.running.execute_job import LaunchContext, execute_job
+from orchestrator.running.execute_job import JobExecution, LaunchContext
 from orchestrator.running.observer import QuietObserver
 from orchestrator.running.options import RunOptions
 from orchestrator.system.engine import connect_engine, engine_answers
@@ -71,7 +71,7 @@ def measure_flood(flood: str, make_launcher: MakeLauncher) -> bool:
         job = folder.run.job(folder.cells, folder.nowhere)
         with _peak_bytes() as peak:
             began, cpu_began = time.monotonic(), time.process_time()
-            execute_job(job, LaunchContext(launcher, folder, QuietObserver()))
+            JobExecution(job, LaunchContext(launcher, folder, QuietObserver())).execute()
             took_s, cpu_s = time.monotonic() - began, time.process_time() - cpu_began
     share, most = cpu_s / took_s, max(peak)
     print(

@@ -1,43 +1,27 @@
-"""The runtimes' own benchmark tools over the query of a job, with the options of our sessions.
+"""A bare loop over the query of a job in each runtime, with the options of our sessions.
 
-OpenVINO has benchmark_app. For the others this module is the tool, as a process of its own: a bare
-loop over ONNX Runtime with IO binding, or over torch's model, as their users write it.
+It is written as the runtime's users write it: over torch's model, ONNX Runtime's IO binding, or an
+OpenVINO request whose input tensors are set once, as its benchmark_app has them. As a process of
+its own it takes bursts in turns with the runner, by the same lines on stdin.
 """
 
-import re
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
+from performance.turns import WAITS
 from runner.backends.graphs.feeds import forward_pass
 from runner.contract.graph import find_graph
 from runner.contract.job import Job
 from runner.inputs import Inputs, synthesise
 from runner.measure.environment import read_environment, usable_cpus
 
-MEDIAN = re.compile(r"Median:\s+([\d.]+) ms")
-WARM_UP = 10
-
-
-def own_tool(job_file: Path, graphs: Path, seconds: int) -> tuple[tuple[str, ...], str]:
-    """Command of the tool of the job's runtime, and the line that it prints as it begins."""
-    job = Job.model_validate_json(job_file.read_bytes())
-    if job.cells[0].runtime == "openvino":
-        command = benchmark_app(*graph_of(job, graphs), job_file.parent)
-        return (*command, "-t", str(seconds)), "Measuring performance"
-    loop = (sys.executable, "-m", "performance.own_tools")
-    return (*loop, str(job_file), str(graphs), str(seconds)), "measuring"
-
-
-def median_s(output: str) -> float:
-    match = MEDIAN.search(output)
-    if match is None:
-        raise SystemExit(f"the tool printed no median:\n{output[-2000:]}")
-    return float(match[1]) / 1e3
+WARM_UP_S = 1.0
+LEAST, DROPPED = 5, 2
+"""Fewest calls of a burst, and those at its beginning that do not count."""
 
 
 def graph_of(job: Job, graphs: Path) -> tuple[Path, Inputs]:
@@ -49,22 +33,23 @@ def graph_of(job: Job, graphs: Path) -> tuple[Path, Inputs]:
     return folder / part.file, taken
 
 
-def benchmark_app(graph: Path, inputs: Inputs, folder: Path) -> tuple[str, ...]:
+def openvino_call(job: Job, graphs: Path) -> Callable[[], object]:
+    import openvino
+
+    path, inputs = graph_of(job, graphs)
+    options = {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "NUM_STREAMS": "1",
+        "INFERENCE_NUM_THREADS": str(usable_cpus(read_environment())),
+        "ENABLE_CPU_PINNING": "NO",
+    }
+    core = openvino.Core()
+    model = core.read_model(path)
+    model.reshape({name: list(value.shape) for name, value in inputs.items()})
+    request = core.compile_model(model, "CPU", options).create_infer_request()
     for name, value in inputs.items():
-        np.save(folder / f"{name}.npy", value)
-    shapes = (f"{name}{list(value.shape)}".replace(" ", "") for name, value in inputs.items())
-    # Without their type the tool reads images as bytes.
-    floats = ",".join(f"{name}:f32" for name, value in inputs.items() if value.dtype.kind == "f")
-    return (
-        str(Path(sys.executable).with_name("benchmark_app")),
-        # The tool refuses threads beside a hint; without one the device's own is LATENCY too.
-        *("-m", str(graph), "-d", "CPU", "-api", "sync", "-hint", "none"),
-        *("-infer_precision", "f32", "-nstreams", "1", "-nireq", "1", "-pin", "NO"),
-        *("-nthreads", str(usable_cpus(read_environment()))),
-        *("-shape", ",".join(shapes), "-inference_only", "true"),
-        *("-i", ",".join(f"{name}:{folder / name}.npy" for name in inputs)),
-        *(("-iop", floats) if floats else ()),
-    )
+        request.set_tensor(name, openvino.Tensor(value))
+    return request.infer
 
 
 def onnxruntime_call(job: Job, graphs: Path) -> Callable[[], object]:
@@ -94,22 +79,33 @@ def torch_call(job: Job) -> Callable[[], object]:
     return torch.inference_mode()(lambda: model(**arguments))
 
 
-def time_calls(job_file: str, graphs: str, seconds: str) -> None:
-    """Load the model, time calls for so long, and print their median in milliseconds."""
+def bare_loop(call: Callable[[], object], burst_s: float) -> list[int]:
+    """Durations of calls for so long, nanoseconds."""
+    durations: list[int] = []
+    end = time.perf_counter() + burst_s
+    while len(durations) < LEAST or time.perf_counter() < end:
+        start = time.perf_counter_ns()
+        call()
+        durations.append(time.perf_counter_ns() - start)
+    return durations
+
+
+def take_bursts(job_file: str, graphs: str) -> None:
+    """Load the model, take bursts as they are ordered, and print their medians."""
     job = Job.model_validate_json(Path(job_file).read_bytes())
-    is_torch = job.cells[0].runtime == "torch"
-    call = torch_call(job) if is_torch else onnxruntime_call(job, Path(graphs))
-    for _ in range(WARM_UP):
-        call()
-    print("measuring", flush=True)
-    durations = []
-    end = time.perf_counter() + float(seconds)
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        durations.append(time.perf_counter() - start)
-    print(f"Median: {statistics.median(durations) * 1e3} ms")
+    makers = {"onnxruntime": onnxruntime_call, "openvino": openvino_call}
+    make = makers.get(job.cells[0].runtime)
+    call = make(job, Path(graphs)) if make else torch_call(job)
+    bare_loop(call, WARM_UP_S)
+    medians: list[float] = []
+    while True:
+        print(json.dumps(WAITS), flush=True)
+        order = json.loads(sys.stdin.readline())
+        if "burst_s" not in order:
+            break
+        medians.append(statistics.median(bare_loop(call, order["burst_s"])[DROPPED:]))
+    print(json.dumps({"medians_ns": medians}), flush=True)
 
 
 if __name__ == "__main__":
-    time_calls(*sys.argv[1:])
+    take_bursts(*sys.argv[1:])

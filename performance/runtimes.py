@@ -1,42 +1,47 @@
-"""The runner against each runtime's own tool over a grid of models and batches, on the CPU.
+"""The runner against a bare loop in each runtime, over a grid of models and batches, on the CPU.
 
-`python -m performance runtimes bert-tiny openvino 4` measures a part, some two minutes a point; no
+`python -m performance runtimes bert-tiny openvino 4` measures a part, about a minute a point; no
 model, runtime or batch stands for all. Outputs have from 1 kB (ResNet-18, batch 1) to 250 MB
-(bert-tiny, batch 16). A short run makes the graph and the job, which is executed once more by the
-runner, in turns with the tool. Both have the allocator that the environment sets.
+(bert-tiny, batch 16). A short run makes the graph and the job, which the runner executes once more,
+side by side with the loop. Both have the allocator that the environment sets.
 """
 
 import json
-import math
+import random
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean, median, stdev
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from transformers import ResNetConfig
 
+from analysis.statistics.paired import PairedRatio
 from orchestrator.store.query.ask import query
-from orchestrator.store.records.validate import read_record
 from orchestrator.system.files import DATABASE_NAME
-from performance.own_tools import median_s, own_tool
-from performance.side_by_side import Stoppable, alternate
+from performance.turns import Process, log_ratio_of, runner_command, take_turns
 from performance.watched import watch
-from runner.contract.confidence import students_t
-from runner.contract.job import Job
+from runner.contract.job import Job, SideBySide
+from runner.contract.rounds import RoundResult, round_path
 
 MODELS = ("bert-tiny", "vit-tiny", "gpt2-micro", "resnet-18")
 RUNTIMES = ("torch", "onnxruntime", "openvino")
 BATCHES = ("1", "2", "4", "8", "16")
-ROUNDS, MOST_ROUNDS = 3, 9
-"""Fresh pairs of processes, and how many while their interval leaves the verdict open."""
-TURNS, TURN_S, TURN_QUERIES = 20, 1.0, 8
-"""Turns of both processes, and the seconds of one: more where that many queries take longer."""
+LOOKS = (3, 6, 12)
+"""Rounds, each of two fresh processes, after which a point may end."""
+BURSTS, BURST_S, BURST_QUERIES = 16, 0.2, 6
+"""Bursts of both in a round, and the seconds of one: more where that many queries take longer."""
 PROMISED, PROMISED_SHORT, SHORT_S = 0.03, 0.05, 1e-3
 """Most that a ratio is off 1; for medians below that many seconds another."""
-Point = tuple[float, float, float | None]
-"""Our median and the tool's, in seconds, and our page faults an iteration."""
+
+
+class Round(NamedTuple):
+    """One round: the logarithm of our time by the loop's, its median, and our page faults."""
+
+    logarithm: float
+    loop_s: float
+    page_faults: float
 
 
 def main(words: Sequence[str]) -> int:
@@ -51,10 +56,10 @@ def main(words: Sequence[str]) -> int:
     for model, runtime in ((model, runtime) for model in models for runtime in runtimes):
         with tempfile.TemporaryDirectory() as folder:
             for job, query_s in prepared(model, runtime, batches, Path(folder)):
-                points: list[Point] = []
-                while len(points) < ROUNDS or (len(points) < MOST_ROUNDS and is_open(points)):
-                    points.append(compare(job, query_s, Path(folder)))
-                held &= report(model, job, points)
+                rounds: list[Round] = []
+                while len(rounds) not in LOOKS or is_open(rounds):
+                    rounds.append(compare(job, query_s, Path(folder)))
+                held &= report(model, job, rounds)
     return int(not held)
 
 
@@ -80,46 +85,58 @@ def prepared(
     return [(job.of_cell(cell), known[cell.id]) for job in timed for cell in job.cells]
 
 
-def compare(job: Job, query_s: float, folder: Path) -> Point:
-    """Execute the job by the runner, in turns with the tool of its runtime."""
+def compare(job: Job, query_s: float, folder: Path) -> Round:
+    """Execute the job by the runner, side by side with a bare loop."""
     out, graphs = Path(tempfile.mkdtemp(dir=folder)), folder / "results/graphs"
-    turn_s = max(TURN_S, TURN_QUERIES * query_s)
-    seconds = round(TURNS * turn_s)
-    measure = job.measure.model_copy(update={"min_s": seconds, "max_s": seconds})
-    (out / "job.json").write_text(job.model_copy(update={"measure": measure}).model_dump_json())
-    runner = (sys.executable, "-m", "runner", "--job", str(out / "job.json"), "--out", str(out))
-    ours = Stoppable((*runner, "--graphs", str(graphs)), '"steady"')
-    tool = Stoppable(*own_tool(out / "job.json", graphs, seconds))
-    _, output = alternate(ours, tool, seconds, turn_s)
-    record = read_record(out / f"{job.cells[0].id}.parquet")
-    return record.latency_median_s or float("nan"), median_s(output), record.page_faults
+    beside = SideBySide(group="runtimes", looks=LOOKS)
+    gated = job.model_copy(update={"side_by_side": beside})
+    (out / "job.json").write_text(gated.model_dump_json())
+    loop = (sys.executable, "-m", "performance.own_tools", str(out / "job.json"), str(graphs))
+    commands = [runner_command(sys.executable, out / "job.json", out, graphs), loop]
+    # Whoever starts first differs by chance of placement.
+    started = {command: Process(command) for command in random.sample(commands, 2)}
+    ours, bare = (started[command] for command in commands)
+    take_turns((ours, bare), BURSTS, max(BURST_S, BURST_QUERIES * query_s))
+    ours.end()
+    (told,) = bare.end()
+    content = round_path(out, gated.cells[0], 1).read_bytes()
+    result = RoundResult.model_validate_json(content)
+    medians = told["medians_ns"]
+    per_query = [one * gated.cells[0].batch_size for one in result.sample_medians_ns]
+    faults = result.page_faults
+    each = faults.count / len(result.durations_ns) if faults else 0.0
+    return Round(log_ratio_of(per_query, medians), median(medians) / 1e9, each)
 
 
-def is_open(points: Sequence[Point]) -> bool:
-    """True if the 95 % interval of the mean ratio holds an end of what is promised."""
-    logarithms = [math.log(ours / tool) for ours, tool, _ in points]
-    margin = students_t(len(points) - 1, 0.95) * stdev(logarithms) / math.sqrt(len(points))
-    limit = math.log1p(promised_of(points))
-    return abs(abs(fmean(logarithms)) - limit) < margin
+def ratio_of(rounds: Sequence[Round]) -> PairedRatio:
+    return PairedRatio(tuple(one.logarithm for one in rounds), LOOKS)
 
 
-def promised_of(points: Sequence[Point]) -> float:
-    return PROMISED_SHORT if median(tool for _, tool, _ in points) < SHORT_S else PROMISED
+def is_open(rounds: Sequence[Round]) -> bool:
+    """True if more rounds may tell: the interval holds an end of what is promised."""
+    if not rounds or len(rounds) == LOOKS[-1]:
+        return not rounds
+    interval, most = ratio_of(rounds).interval, 1 + promised_of(rounds)
+    return any(interval.low < end < interval.high for end in (1 / most, most))
 
 
-def report(model: str, job: Job, points: Sequence[Point]) -> bool:
+def promised_of(rounds: Sequence[Round]) -> float:
+    return PROMISED_SHORT if median(one.loop_s for one in rounds) < SHORT_S else PROMISED
+
+
+def report(model: str, job: Job, rounds: Sequence[Round]) -> bool:
     """Print a line for people, then one of JSON; True if the ratio is what is promised."""
-    cell, ratios = job.cells[0], [round(ours / tool, 4) for ours, tool, _ in points]
-    tool_s, faults = (median(point[index] or 0.0 for point in points) for index in (1, 2))
-    promised, each = promised_of(points), ", ".join(map(str, ratios))
-    ratio = round(median(ratios), 4)
+    cell, interval = job.cells[0], ratio_of(rounds).interval
+    loop_s, faults = (median(one[place] for one in rounds) for place in (1, 2))
+    ratio, promised = round(interval.value, 4), promised_of(rounds)
+    ends = f"{interval.low:.4f} to {interval.high:.4f} in {len(rounds)} rounds"
     print(
-        f"{model}, {cell.runtime}, batch {cell.batch_size}: {ratio} of {each}, promised 1 ±"
-        f" {promised}; {tool_s * 1e3:.3f} ms by the tool, {faults:.1f} page faults of ours"
+        f"{model}, {cell.runtime}, batch {cell.batch_size}: {ratio} ({ends}), promised 1 ±"
+        f" {promised}; {loop_s * 1e3:.3f} ms by the loop, {faults:.1f} page faults of ours"
     )
     held = abs(ratio - 1) <= promised
     point = {"model": model, "runtime": cell.runtime, "batch_size": cell.batch_size}
-    data = {"ratio": ratio, "tool_s": tool_s, "page_faults": faults, "held": held}
+    data = {"ratio": ratio, "loop_s": loop_s, "page_faults": faults, "held": held}
     print(json.dumps({"measurement": "runtimes", **point, **data}), flush=True)
     return held
 

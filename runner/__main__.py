@@ -20,7 +20,7 @@ from runner.contract.models.catalogue import show_folder
 from runner.contract.processes import WithoutPandas
 from runner.measure.clock import monotonic
 from runner.measure.environment import pin_process
-from runner.process import Progress, claim_stdout, die_with_parent
+from runner.process import Gate, Orders, Progress, claim_stdout, die_with_parent
 
 
 def main() -> int:
@@ -28,7 +28,9 @@ def main() -> int:
     parser.add_argument("--job", type=Path, required=True, help="the job as JSON")
     parser.add_argument("--out", type=Path, required=True, help="an existing folder for records")
     parser.add_argument(
-        "--die-with-parent", action="store_true", help="end as soon as stdin is closed"
+        "--die-with-parent",
+        action="store_true",
+        help="end as soon as stdin is closed; its lines are orders",
     )
     parser.add_argument("--references", type=Path, help="a folder of reference outputs")
     parser.add_argument("--graphs", type=Path, help="a folder of prepared graphs")
@@ -36,11 +38,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.weights:
         show_folder(options.weights)
-    if options.die_with_parent:
-        die_with_parent()
+    orders = die_with_parent() if options.die_with_parent else None
     try:
         job = _read_job(options.job)
-        execute = _executor(job, options.out, options.references, options.graphs)
+        execute = _executor(job, options.out, options.references, options.graphs, orders)
         pin_process(job)
         execute(Progress(claim_stdout()))
     except BenchError as error:
@@ -50,7 +51,7 @@ def main() -> int:
 
 
 def _executor(
-    job: Job, out: Path, references: Path | None, graphs: Path | None
+    job: Job, out: Path, references: Path | None, graphs: Path | None, orders: Orders | None
 ) -> Callable[[Progress], object]:
     """The function that executes the job. Each purpose imports what it takes, and no more."""
     if job.purpose == "reference":
@@ -67,7 +68,11 @@ def _executor(
         return lambda progress: count_model(job, out, progress)
     from runner.job.harness import Harness
 
-    return lambda progress: Harness(job, out, progress, references, graphs).run()
+    def measure(progress: Progress) -> None:
+        gate = Gate(orders, progress) if orders and job.takes_turns else None
+        Harness(job, out, progress, references, graphs, gate=gate).run()
+
+    return measure
 
 
 def _read_job(path: Path) -> Job:

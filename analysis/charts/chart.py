@@ -106,7 +106,7 @@ class Chart:
         text = {"labelColor": ink.text, "titleColor": ink.text}
         lines = dict.fromkeys(("gridColor", "domainColor", "tickColor"), ink.muted)
         symbols = dict.fromkeys(("symbolBaseFillColor", "symbolBaseStrokeColor"), ink.text)
-        marks = ("text", "rule", "line", "point", "tick")
+        marks = ("text", "rule", "line", "point", "tick", "rect")
         ranges = {
             "category": [ink.backends[name] for name in self.backends],
             "symbol": [BACKEND_MARKS[name].shape for name in self.backends],

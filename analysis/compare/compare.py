@@ -19,6 +19,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import Selection
 from analysis.results.series import COMPARABLE, COMPARED, SCOPE, agreeing_columns
 from analysis.results.source import ArrowSource
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import Estimate, RatioOutcome, deciding_lines
 from runner.contract.errors import UsageError, refuse_unknown
 
@@ -110,6 +111,8 @@ class ComparedValue:
     """Throughput by that of the baseline at the same throughput per item, 1 for perfect scaling."""
     more_is_better: bool
     baseline: MetricValue
+    pair: PairedRatio | None = None
+    """That ratio by rounds side by side with the baseline; None where there were none."""
     settings: tuple[str, ...] = ()
     """Settings that differ from the baseline's, as `turbo off, now on`."""
 
@@ -293,13 +296,14 @@ def _moment(value: MetricValue) -> datetime:
 def beside(
     name: Any, result: MetricValue, first: MetricValue, by: str, metric: Metric
 ) -> ComparedValue:
-    ratio = result.value / first.value
     interval = None if result is first else result.ratio_to(first)
+    ratio = interval.value if interval else result.value / first.value
     outcome = None if result is first else result.outcome_beside(first, metric)
     more = metric.more_is_better
     scaling = _scaling(result, first, by, metric)
+    speedup, pair = ratio if more else 1 / ratio, result.pair_with(first)
     return ComparedValue(
-        name, result, ratio, interval, ratio if more else 1 / ratio, outcome, scaling, more, first
+        name, result, ratio, interval, speedup, outcome, scaling, more, first, pair
     )
 
 

@@ -6,15 +6,18 @@ one launch that of its durations, widened by what fresh processes differ by.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any, Literal, get_args
 
 from analysis.results.metrics import PARTS_VIEW, PERFORMANCE_VIEW, Metric
+from analysis.results.paired import paired_ratios
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED, comparable_columns
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import Estimate, RatioOutcome, estimate, ratio_outcome
 from runner.contract.axes import AXIS_NAMES, Mode
 from runner.contract.confidence import GROWING_CONFIDENCE, INTERVAL_CONFIDENCE, students_t
@@ -97,16 +100,30 @@ class MetricValue(ResultValue):
     interval: Estimate | None
     """The value with its 95 % interval; None if there is none."""
     basis: Replication | None = None
+    pairs: Mapping[str, PairedRatio] = field(default_factory=dict)
+    """The ratios of values to those of results that were measured side by side, by their ids."""
 
     @property
     def key(self) -> tuple[str, str | None]:
         return self.result_id, self.facts[PART]
 
+    def pair_with(self, first: "MetricValue") -> PairedRatio | None:
+        """The ratio to another by their rounds side by side; None where there were none."""
+        return self.pairs.get(first.result_id) if self.pairs else None
+
     def ratio_to(self, first: "MetricValue") -> Estimate | None:
-        """The ratio to another with its 95 % interval; None where one of both has none."""
+        """The ratio to another with its 95 % interval; None where one of both has none.
+
+        It is that of their bursts where they were measured side by side.
+        """
+        if pair := self.pair_with(first):
+            return pair.interval
         return self.interval.over(first.interval) if self.interval and first.interval else None
 
     def outcome_beside(self, first: "MetricValue", metric: Metric) -> RatioOutcome:
+        if pair := self.pair_with(first):
+            times = pair if metric.more_is_better else pair.inverse
+            return times.outcome(metric.threshold, self.refusal or first.refusal)
         ratio = self.ratio_to(first)
         return ratio_outcome(
             ratio.inverse if ratio and not metric.more_is_better else ratio,
@@ -236,7 +253,16 @@ def with_intervals(
     for start in range(0, len(ids), _AT_ONCE):
         sql = _question(ids[start : start + _AT_ONCE], metric)
         rows |= {row["result_id"]: row for row in source.arrow(sql).to_pylist()}
-    return {value.key: _completed(value, rows.get(value.result_id), metric) for value in known}
+    pairs: dict[str, dict[str, PairedRatio]] = defaultdict(dict)
+    if metric.is_of_iterations:
+        for (one, other), pair in paired_ratios(source, ids).items():
+            pairs[one][other] = pair.inverse if metric.more_is_better else pair
+    return {
+        value.key: replace(
+            _completed(value, rows.get(value.result_id), metric), pairs=pairs[value.result_id]
+        )
+        for value in known
+    }
 
 
 def _question(ids: Sequence[str], metric: Metric) -> str:

@@ -1,11 +1,12 @@
 """Candidates: cells on machines, of which one is to be chosen, and why others are left out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from analysis.results.metrics import METRICS
 from analysis.results.series import ASKED_THREADS
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome, is_within, ratio_outcome
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Cell
@@ -135,6 +136,12 @@ class Figure:
     """The settings that an imported file tells; None where nothing does."""
     launches: int | None = None
     """Those behind the interval of what was measured."""
+    result_id: str | None = None
+    pairs: Mapping[str, PairedRatio] = field(default_factory=dict)
+    """Times as good as others that were measured side by side with it, by the ids of their results.
+    """
+    price: float | None = None
+    """Of an hour, where it is a cost."""
 
     @property
     def is_measured(self) -> bool:
@@ -162,11 +169,18 @@ class Figure:
 def figure_outcome(one: Figure, other: Figure, *, more_is_better: bool) -> RatioOutcome:
     """The outcome of one figure by another.
 
-    Beside a prediction the interval of their ratio must leave out 1. An extrapolation decides
-    nothing, and neither does a measurement of grade D.
+    Results that were measured side by side need no grade. Beside a prediction the interval of their
+    ratio must leave out 1. An extrapolation decides nothing, and neither does a measurement of
+    grade D.
     """
     if one.outside or other.outside:
         return RatioOutcome("undecided", "extrapolated")
+    if one.price == other.price and (pair := one.pairs.get(other.result_id or "")):
+        return pair.outcome()
+    return _outcome_apart(one, other, more_is_better=more_is_better)
+
+
+def _outcome_apart(one: Figure, other: Figure, *, more_is_better: bool) -> RatioOutcome:
     measured = [figure for figure in (one, other) if figure.is_measured]
     first, second = one.times, other.times
     if (len(measured) == 2 and not (one.interval and other.interval)) or not (first and second):
@@ -218,7 +232,8 @@ OBJECTIVES: Mapping[str, Objective] = {
 def cost_figure(throughput: Figure, per_hour: float, cell: Cell) -> Figure:
     """The cost of a million samples, or new tokens, by samples per second and a price per hour."""
     things = cell.new_tokens or 1
-    return throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)
+    cost = throughput.changed(lambda rate: per_hour / _SECONDS_PER_HOUR / (rate * things) * MILLION)
+    return replace(cost, price=per_hour)
 
 
 def cost_unit(currency: str, cell: Cell) -> str:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from analysis.recommend.candidates import (
     Candidate,
@@ -62,8 +61,8 @@ class CandidateRanking:
     extrapolated: tuple[RankedCandidate, ...]
     """Those of which nothing promises anything; the first is one only where all are."""
     is_sure: bool
-    """True if the first differs from every other one beyond intervals and grades, those that are
-    extrapolated aside."""
+    """True if every other one is worse beyond intervals and grades, those that are extrapolated
+    aside."""
 
     @property
     def machines(self) -> int:
@@ -79,13 +78,17 @@ def rank_candidates(
 ) -> CandidateRanking | None:
     """The ranking by the candidates' figures; None without any.
 
-    The first is one that none is better than beyond what is not known: of those a measured one of
-    grade A to C, if there is one, and of these the one with the best value.
+    The first is one that none is better than, beyond what is not known or by rounds side by side:
+    of those a measured one of grade A to C, if any, and of these the one with the best value.
     """
     if not candidates:
         return None
     sign = -1 if more_is_better else 1
-    ordered = sorted(candidates, key=lambda one: sign * one.figure.value)
+
+    def worth(one: RankedCandidate) -> float:
+        return sign * one.figure.value
+
+    ordered = sorted(candidates, key=worth)
     inside = [one for one in ordered if not one.figure.outside]
     extrapolated = [one for one in ordered if one.figure.outside]
     if not inside:
@@ -100,11 +103,16 @@ def rank_candidates(
         return replace(one, outcome=outcome)
 
     def is_beaten(one: RankedCandidate) -> bool:
-        """True if one before it, in the order of values, differs from it, or may do."""
-        before = takewhile(lambda better: better is not one, inside)
-        return any(not by(one, better).may_be_as_good for better in before)
+        """True if another is better, or has the better value where no interval tells more."""
+        outcomes = ((by(other, one).outcome, worth(other)) for other in inside if other is not one)
+        return any(
+            outcome.kind == "worse" or (outcome.because == "no_interval" and value < worth(one))
+            for outcome, value in outcomes
+            if outcome
+        )
 
-    first = next(one for one in measured_first if not is_beaten(one))
+    # rounds side by side may contradict values of another time, and each other
+    first = next((one for one in measured_first if not is_beaten(one)), inside[0])
     equals = [by(first, one) for one in measured_first if one is not first]
     others = [by(first, one) for one in inside if one is not first]
     return CandidateRanking(
@@ -112,7 +120,7 @@ def rank_candidates(
         tuple(one for one in equals if one.may_be_as_good),
         tuple(one for one in others if not one.may_be_as_good),
         tuple(by(first, one) for one in extrapolated),
-        is_sure=bool(others) and all(one.outcome and one.outcome.is_shown for one in others),
+        is_sure=bool(others) and all(one.outcome and one.outcome.kind == "worse" for one in others),
     )
 
 

@@ -18,7 +18,7 @@ from analysis.recommend.service_levels import (
     ServiceLevel,
     launches_of,
 )
-from analysis.results.metrics import METRICS
+from analysis.results.metrics import METRICS, Metric
 from analysis.results.selection import Selection
 from analysis.results.series import SCOPE, SETTINGS
 from analysis.results.source import ArrowSource, text
@@ -104,12 +104,15 @@ def machine_key_of(facts: Mapping[str, Any]) -> str:
     return str(facts["hardware_id"] or facts["hardware"])
 
 
-def measured_figure(value: MetricValue) -> Figure:
+def measured_figure(value: MetricValue, metric: Metric) -> Figure:
+    more = metric.more_is_better
     return Figure(
         *(value.value, value.interval, "measured", value.grade, value.marks),
         scope=value.facts[SCOPE],
         settings=value.facts[SETTINGS],
         launches=value.basis.launches if value.basis else None,
+        result_id=value.result_id,
+        pairs={other: pair if more else pair.inverse for other, pair in value.pairs.items()},
     )
 
 

@@ -17,12 +17,14 @@ from analysis.regress.launches import (
     histories,
     launched_results,
 )
-from analysis.regress.noise import are_paired, noise_between, share_of_look
+from analysis.regress.noise import noise_between, noise_of_pair
 from analysis.regress.steps import Levels, levels_of
 from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
+from analysis.results.paired import paired_ratios
 from analysis.results.selection import Side
 from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import THRESHOLD
 from analysis.statistics.significance import LaunchSamples
 from analysis.statistics.variance import variance_components
@@ -190,17 +192,18 @@ class Case:
     """The history of the series up to the later result, divided at its steps."""
     difference: LevelShift | None
     accepted: str | None = None
+    pair: PairedRatio | None = None
+    """The ratio of the later value to the earlier one, where they were measured side by side."""
 
     @property
-    def paired(self) -> bool:
-        return are_paired(self.before, self.after)
+    def tells_by_launches(self) -> bool:
+        """True if its launches alone, whatever their distribution, could show a difference."""
+        return self.pair is None and self.samples.can_decide
 
     @cached_property
     def samples(self) -> LaunchSamples:
         """The launches of both, with the variance that other launches of the series tell."""
         sides = self.before.logarithms, self.after.logarithms
-        if self.paired:
-            return LaunchSamples(*sides, paired=True, share=share_of_look(len(sides[0])))
         judged = {side.facts["result_id"] for side in (self.before, self.after)}
         others = variance_components(
             [past.logarithms for past in level if past.result_id not in judged]
@@ -224,6 +227,8 @@ def cases_of(
     sides, per_host = question.sides, question.per_host
     known = _histories(sides, metric, [after for _, after in pairs], per_host=per_host)
     firsts: dict[str, Mapping[SeriesKey, LaunchedResult]] = {}
+    beside = [one.result_id for pair in pairs for one in pair if one.facts["looks"]]
+    ratios = paired_ratios(question.run.source, beside) if metric.is_of_iterations else {}
     for earlier, after in pairs:
         key, since = after.key(per_host=per_host), earlier.facts["measured_at"]
         history = _until(after, known.get(key, []))
@@ -241,7 +246,11 @@ def cases_of(
             if run_id not in firsts:
                 firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=per_host)
             before = firsts[run_id].get(key, earlier)
-        yield case_of(before, after, history, reasons, question.threshold)
+        pair = ratios.get((after.result_id, before.result_id))
+        if pair and metric.more_is_better:
+            pair = pair.inverse
+        pair = pair or _by_launches(before, after)
+        yield case_of(before, after, history, reasons, question.threshold, pair)
 
 
 def case_of(
@@ -250,6 +259,7 @@ def case_of(
     history: Sequence[PastResult],
     reasons: Mapping[str, str],
     threshold: float,
+    pair: PairedRatio | None = None,
 ) -> Case:
     """The case of two results of a series, whose noise is that without the judged result.
 
@@ -257,14 +267,30 @@ def case_of(
     begins the level.
     """
     levels = levels_of(history, reasons, threshold)
+    accepted = reasons.get(after.facts["run_id"])
+    if pair is not None:
+        rounds = len(pair.logarithms)
+        shift = LevelShift(fmean(pair.logarithms), (rounds, rounds), noise_of_pair(pair))
+        return Case(before, after, levels, shift, accepted, pair)
     judged = after.facts["result_id"]
     others = ([past for past in level if past.result_id != judged] for level in levels.results)
     noise = noise_between(before, after, [*filter(None, others)])
     difference = None
     if noise is not None:
-        shift = fmean(after.logarithms) - fmean(before.logarithms)
-        difference = LevelShift(shift, (len(before.launches), len(after.launches)), noise)
-    return Case(before, after, levels, difference, reasons.get(after.facts["run_id"]))
+        moved = fmean(after.logarithms) - fmean(before.logarithms)
+        difference = LevelShift(moved, (len(before.launches), len(after.launches)), noise)
+    return Case(before, after, levels, difference, accepted)
+
+
+def _by_launches(before: LaunchedResult, after: LaunchedResult) -> PairedRatio | None:
+    """The ratio of what no burst tells, round by round; None where they were measured apart."""
+    group, looks = after.facts["side_by_side"], after.facts["looks"]
+    rounds = len(after.launches)
+    if group is None or group != before.facts["side_by_side"] or len(before.launches) != rounds:
+        return None
+    pairs = zip(before.logarithms, after.logarithms, strict=True)
+    ratio = PairedRatio(tuple(later - earlier for earlier, later in pairs), tuple(looks))
+    return ratio if rounds > 1 else None
 
 
 def _histories(

@@ -17,7 +17,7 @@ from analysis.regress.cases import (
     matches_of,
 )
 from analysis.regress.launches import LaunchedResult
-from analysis.regress.noise import LOOKS, NoiseSource
+from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import Levels, LevelStep
 from analysis.regress.verdicts import (
     LevelShift,
@@ -31,6 +31,7 @@ from analysis.results.metrics import Metric
 from analysis.results.selection import metric_of_sides
 from analysis.results.source import ArrowSource
 from analysis.statistics.numbers import percent_text
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import PROMISES, Estimate, RatioOutcome, RatioOutcomeKind
 from analysis.statistics.significance import adjusted_p_values, permutation_p_values
 
@@ -43,7 +44,7 @@ _OUTCOMES: Mapping[RegressionVerdict, RatioOutcomeKind] = {
     "no change": "equal",
     "inconclusive": "undecided",
 }
-_WOULD_DECIDE = ("launches_would_decide", "pairs_would_decide")
+_WOULD_DECIDE = ("launches_would_decide", "rounds_would_decide")
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,12 @@ class Judgement:
     @property
     def outcome(self) -> RatioOutcome | None:
         """The verdict as other comparisons name it; None where nothing was compared."""
-        kind = _OUTCOMES.get(self.verdict)
-        if kind == "undecided" or (self.case and self.case.accepted is not None):
-            return RatioOutcome("undecided", self.explanation.code if self.explanation else None)
-        return RatioOutcome(kind) if kind else None
+        kind, case = _OUTCOMES.get(self.verdict), self.case
+        rounds = len(case.pair.logarithms) if case and case.pair else None
+        if kind == "undecided" or (case and case.accepted is not None):
+            code = self.explanation.code if self.explanation else None
+            return RatioOutcome("undecided", code, rounds)
+        return RatioOutcome(kind, rounds=rounds) if kind else None
 
     @property
     def reason(self) -> str:
@@ -78,7 +81,7 @@ class Judgement:
 
     @property
     def launches_needed(self) -> int | None:
-        """Launches a side, or pairs, that would decide; None where no number of them would."""
+        """Launches a side, or rounds, that would decide; None where no number of them would."""
         reason = self.explanation
         if reason is None or reason.number is None or reason.code not in _WOULD_DECIDE:
             return None
@@ -203,8 +206,8 @@ def case_p_values(cases: Sequence[Case]) -> list[float]:
     Either kind is adjusted by itself, since few launches reach no p-value that many comparisons of
     the other kind would ask for; the share of false discoveries among both is that of each.
     """
-    by_launches = [index for index, case in enumerate(cases) if case.samples.can_decide]
-    by_noise = [index for index, case in enumerate(cases) if not case.samples.can_decide]
+    by_launches = [index for index, case in enumerate(cases) if case.tells_by_launches]
+    by_noise = [index for index, case in enumerate(cases) if not case.tells_by_launches]
     tested = permutation_p_values([cases[index].samples for index in by_launches])
     differences = [cases[index].difference for index in by_noise]
     other = [difference.p_value if difference else 1.0 for difference in differences]
@@ -226,8 +229,8 @@ def _judgement(
         threshold, better = question.threshold, metric.more_is_better
         verdict = verdict_on(case.difference, p_value, threshold, more_is_better=better)
         if verdict == "inconclusive":
-            reason = decider(case.difference, threshold, paired=case.paired)
-        elif verdict == "no change" and not case.paired:
+            reason = decider(case.difference, threshold, case.pair)
+        elif verdict == "no change" and not case.pair:
             worse = max(case.before, case.after, key=lambda side: side.grade)
             if (promise := PROMISES[worse.grade]) > threshold:
                 facts = {"grade": worse.grade, "run": worse.run_id}
@@ -243,26 +246,28 @@ def _judgement(
 
 
 def _objection(case: Case) -> VerdictReason | None:
-    """The reason why marks or grades allow no verdict; pairs of launches need no grade."""
+    """The reason why marks or grades allow no verdict; results side by side need no grade."""
     if marks := dict.fromkeys((*case.before.marks, *case.after.marks)):
         return VerdictReason("marked", facts={"marks": ", ".join(marks)})
     for code, side in (("grade_d", case.after), ("baseline_grade_d", case.before)):
-        if side.grade == "D" and not case.paired:
+        if side.grade == "D" and not case.pair:
             return VerdictReason(code, facts={"run": side.run_id})
     return None
 
 
-def decider(difference: LevelShift, threshold: float, *, paired: bool) -> VerdictReason:
-    """Launches a side, or pairs as far as so many are made, that would decide."""
-    launches, most = launches_to_decide(difference, threshold), LOOKS[-1]
-    if paired and (launches is None or launches > most):
+def decider(
+    difference: LevelShift, threshold: float, pair: PairedRatio | None = None
+) -> VerdictReason:
+    """Launches a side, or rounds side by side as far as so many are made, that would decide."""
+    launches = launches_to_decide(difference, threshold)
+    if pair and (launches is None or launches > pair.looks[-1]):
         enough, shown = threshold_to_decide(difference), percent_text(threshold)
-        facts = {"most": f"{most}", "threshold": shown, "enough": f"{enough}"}
-        return VerdictReason("pairs_would_not_decide", facts=facts)
+        facts = {"most": f"{pair.looks[-1]}", "threshold": shown, "enough": f"{enough}"}
+        return VerdictReason("rounds_would_not_decide", facts=facts)
     if launches is None:
         apart = difference.noise.difference(1_000, 1_000).error / math.sqrt(2)
         return VerdictReason("runs_apart", 100 * apart)
-    return VerdictReason("pairs_would_decide" if paired else "launches_would_decide", launches)
+    return VerdictReason("rounds_would_decide" if pair else "launches_would_decide", launches)
 
 
 def _explained(question: RegressionQuestion, judgements: Iterable[Judgement]) -> list[Judgement]:

@@ -32,9 +32,6 @@ _AS_NOISY = frozenset(METRICS[name].column for name in ("latency", "ttft", "tpot
 """Columns, beside totals, that follow from what launches usually take: their spread is that of the
 median latencies which hosts are calibrated by. That of a percentile, of memory or of energy is
 another one."""
-_TOOK_TURNS = """coalesce(b.interleaved_with IS NOT NULL
-    OR b.run_id IN (SELECT interleaved_with FROM benchmark_results), false)"""
-"""True of results whose launches took turns with another run's: there a launch is a round."""
 _RAW = "LEFT JOIN raw_benchmark_data w ON w.result_id = b.result_id"
 _RAW_OF_STARTS = """
     LEFT JOIN (
@@ -48,7 +45,8 @@ def _launch_values(metric: Metric, value: str) -> tuple[str, str]:
     """The expression of a metric's values by launch, or null, and the join for raw durations."""
     column = metric.column
     if column == METRICS["latency"].column:
-        starts = f"CASE WHEN b.mode = 'startup' AND NOT {_TOOK_TURNS} THEN w.durations_ns END"
+        # Side by side a launch is a round, else a start is one.
+        starts = "CASE WHEN b.mode = 'startup' AND b.side_by_side IS NULL THEN w.durations_ns END"
         medians = "list_transform(b.round_medians, lambda median: median * 1e3)"
         return f"coalesce({_in_ms(starts)}, {medians})", _RAW_OF_STARTS
     whole = "list_sum(b.round_iterations) = len(w.durations_ns)"
@@ -90,7 +88,7 @@ _FACTS = (
 )
 _OF_RESULTS = (
     *("process_spread", "process_spread_processes", "process_spread_degrees"),
-    *("process_spread_queue", "interleaved_with", "doubts"),
+    *("process_spread_queue", "interleaved_with", "side_by_side", "looks", "doubts"),
 )
 _HARDWARE = "LEFT JOIN hardware_info h ON h.hardware_id = r.hardware_id"
 _KEY = ("cell_id", *(name for name in SERIES if name != "cell_id"), PART, *COMPARABLE)

@@ -8,11 +8,13 @@ results.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import stdev
 from typing import Literal, TypeAlias
 
 from analysis.compare.values import spread_degrees, spread_in_words
 from analysis.regress.launches import LaunchedResult, PastResult
+from analysis.statistics.paired import PairedRatio, share_of_look
 from analysis.statistics.significance import student_quantile
 from analysis.statistics.variance import (
     RunPrior,
@@ -23,10 +25,6 @@ from analysis.statistics.variance import (
 from runner.contract.record.verdict import Grade
 
 NoiseSource: TypeAlias = Literal["pairs", "history", "launches", "calibration", "study"]
-LOOKS = (10, 16, 28, 48, 80, 128, 200)
-"""Numbers of pairs after which an interleaved comparison may end; they share its test's level."""
-_SPENDING_POWER = 0.5
-"""With it the first look has a level that ten pairs can reach, and the last one a fifth of all."""
 LEAST_RUNS = 5
 """Runs at one level that tell what runs differ by."""
 LEAST_DEGREES = 4
@@ -69,15 +67,12 @@ class SeriesNoise:
 def noise_between(
     before: LaunchedResult, after: LaunchedResult, levels: Sequence[Sequence[PastResult]]
 ) -> SeriesNoise | None:
-    """The noise of a difference, from the first source that tells it.
+    """The noise of a difference of results that were measured apart, by the first that tells it.
 
-    These are, in order: the pairs of launches that took turns; the history of the series, in levels
-    with no step between them; launches of both runs and of earlier ones; the calibration of the
-    host; the A/A study. None where not even the study knows such grades, or where both are of
-    another metric.
+    These are, in order: the history of the series, in levels with no step between them; launches of
+    both runs and of earlier ones; the calibration of the host; the A/A study. None where not even
+    the study knows such grades, or where both are of another metric.
     """
-    if are_paired(before, after):
-        return noise_of_pairs(before.logarithms, after.logarithms)
     known = {past.result_id for level in levels for past in level}
     # a result beyond the history is a level of its own
     sides = [[side.logarithms] for side in (before, after) if side.facts["result_id"] not in known]
@@ -95,12 +90,6 @@ def noise_between(
     return _of_calibration(before, after) or _of_study(before, after)
 
 
-def are_paired(before: LaunchedResult, after: LaunchedResult) -> bool:
-    """True if the launches of both took turns on one host, and each has its fellow."""
-    took_turns = after.facts["interleaved_with"] == before.facts["run_id"]
-    return took_turns and len(before.launches) == len(after.launches) > 1
-
-
 def _of_components(source: NoiseSource, basis: str, components: VarianceComponents) -> SeriesNoise:
     """Launches tell what launches differ by, and runs, together with the study, what runs add."""
 
@@ -110,29 +99,16 @@ def _of_components(source: NoiseSource, basis: str, components: VarianceComponen
     return SeriesNoise(source, basis, difference)
 
 
-def noise_of_pairs(before: Sequence[float], after: Sequence[float]) -> SeriesNoise:
-    """The noise of the differences within pairs, from the logarithms of both sides' launches."""
-    deviation = stdev(later - earlier for earlier, later in zip(before, after, strict=True))
+def noise_of_pair(pair: PairedRatio) -> SeriesNoise:
+    """The noise of a ratio between rounds, in which fresh launches of both were side by side."""
+    rounds = len(pair.logarithms)
+    deviation = stdev(pair.logarithms)
 
-    def difference(pairs: int, _: int) -> ShiftSpread:
-        return ShiftSpread(deviation / math.sqrt(pairs), pairs - 1)
+    def difference(count: int, _: int) -> ShiftSpread:
+        return ShiftSpread(deviation / math.sqrt(count), count - 1)
 
-    basis = f"{len(before)} pairs of launches that took turns"
-    return SeriesNoise("pairs", basis, difference, share_of_look)
-
-
-def share_of_look(pairs: int) -> float:
-    """The share of the level of a test that a look after so many pairs may spend.
-
-    It is what the spending function, a power of the share of pairs (Kim & DeMets, Biometrika 74
-    (1987), 149-154), adds since the look before; a comparison that ends between two looks, as its
-    time is spent, spends that of the next one. Their boundaries follow from the joint distribution
-    of all looks; here the shares bound the chance of a false alarm by its sum (Bonferroni).
-    """
-    last = LOOKS[-1]
-    reached = min((look for look in LOOKS if look >= pairs), default=last)
-    before = max((look for look in LOOKS if look < reached), default=0)
-    return float((reached / last) ** _SPENDING_POWER - (before / last) ** _SPENDING_POWER)
+    basis = f"{rounds} rounds side by side"
+    return SeriesNoise("pairs", basis, difference, partial(share_of_look, looks=pair.looks))
 
 
 def _of_calibration(before: LaunchedResult, after: LaunchedResult) -> SeriesNoise | None:

@@ -1,25 +1,18 @@
-"""Verdicts on one comparison, with their reasons, and how many pairs that take turns it takes.
+"""Verdicts on one comparison, with their reasons and what would decide it.
 
-A comparison may end after each of `LOOKS`, which are planned beforehand and share the level of the
+A comparison side by side may end after looks that are planned beforehand and share the level of the
 test (`share_of_look`): the chance of a false alarm at any of them is at most the sum of their
 chances, whatever decides where it ends.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean, stdev
 from typing import Literal, TypeAlias
 
-from analysis.regress.noise import LOOKS, SeriesNoise, noise_of_pairs
+from analysis.regress.noise import SeriesNoise
 from analysis.statistics.ratios import Estimate
-from analysis.statistics.significance import (
-    LEVEL,
-    LaunchSamples,
-    permutation_p_values,
-    student_p_value,
-    student_quantile,
-)
+from analysis.statistics.significance import LEVEL, student_p_value, student_quantile
 from analysis.statistics.variance import ShiftSpread
 from runner.contract.confidence import INTERVAL_CONFIDENCE
 
@@ -28,7 +21,6 @@ RegressionVerdict: TypeAlias = Literal[
 ]
 MOST_LAUNCHES = 200
 """Launches a side beyond which nobody is sent to measure."""
-_FORESEEN = 0.95
 _REASONS: Mapping[str, str] = {
     "accepted": "accepted: {because}",
     "baseline_grade_d": "the baseline's has grade D: `orchestrator status {run} --why` tells why",
@@ -42,11 +34,11 @@ _REASONS: Mapping[str, str] = {
     "noise_unknown": "neither launches nor history, calibration or study tell its noise",
     "other_series": "{differences}",
     "other_verdict": "{then}, now {now}",
-    "pairs_would_decide": "{number} pairs would decide",
-    "pairs_would_not_decide": "{most} pairs, the most that are made, would not decide at"
+    "rounds_would_decide": "{number} rounds would decide",
+    "rounds_would_not_decide": "{most} rounds, the most that are made, would not decide at"
     " {threshold} %: a quieter machine may, or `--threshold {enough}%`",
-    "runs_apart": "runs of it are {number} % apart: more launches would not decide, launches that"
-    " take turns would",
+    "runs_apart": "runs of it are {number} % apart: more launches would not decide, measuring them"
+    " side by side would",
 }
 """Reasons of verdicts in words, by code."""
 
@@ -152,61 +144,3 @@ def threshold_to_decide(difference: LevelShift) -> int:
     """The least threshold, whole percent, at which the difference so far is no change."""
     ratio = difference.ratio
     return math.floor(100 * (max(ratio.high, 1 / ratio.low) - 1)) + 1
-
-
-def looks_from(fewest: int) -> tuple[int, ...]:
-    """The numbers of pairs after which a comparison may end, so even that each side comes first."""
-    least = max(LOOKS[0], fewest + fewest % 2)
-    replaced = min((look for look in LOOKS if look >= least), default=least)  # whose share it takes
-    return (least, *(look for look in LOOKS if look > replaced))
-
-
-def is_baseline_first(pair: int) -> bool:
-    """True if the baseline's launch is the first of the pair of this number, from 1.
-
-    Run, baseline, baseline, run and so on: what drifts evenly adds to both sides alike in every two
-    pairs, and the last launch of an even number of pairs is the run's.
-    """
-    return pair % 2 == 0
-
-
-def pairs_to_take(
-    before: Sequence[float], after: Sequence[float], looks: Sequence[int], threshold: float
-) -> int:
-    """The number of pairs after which a comparison ends, by the logarithms of those so far.
-
-    The last launch of each side makes its record, so a pair must be known as the last one before it
-    is measured: the comparison ends with it if there is a verdict, and the same one at both ends of
-    the interval in which the difference of that pair will lie, with 95 % confidence.
-    """
-    taken = len(before)
-    for look in looks[:-1]:
-        if look > taken + 1 or (look == taken + 1 and _is_decided(before, after, threshold)):
-            return look
-    return looks[-1]
-
-
-def verdict_on_pairs(
-    before: Sequence[float], after: Sequence[float], threshold: float
-) -> RegressionVerdict:
-    """The verdict on two times by their pairs alone, two at least, from their logarithms."""
-    noise = noise_of_pairs(before, after)
-    share = noise.share(len(before))
-    samples = LaunchSamples(tuple(before), tuple(after), paired=True, share=share)
-    (p_value,) = permutation_p_values([samples])
-    difference = LevelShift(fmean(after) - fmean(before), (len(before), len(after)), noise)
-    return verdict_on(difference, p_value, threshold, more_is_better=False)
-
-
-def _is_decided(before: Sequence[float], after: Sequence[float], threshold: float) -> bool:
-    """True if one more pair, as far as those so far tell, leaves one verdict."""
-    differences = [later - earlier for earlier, later in zip(before, after, strict=True)]
-    if len(differences) < 2:
-        return False
-    middle, count = fmean(differences), len(differences)
-    reach = student_quantile(_FORESEEN, count - 1) * stdev(differences) * math.sqrt(1 + 1 / count)
-    verdicts = {
-        verdict_on_pairs([*before, 0.0], [*after, extreme], threshold)
-        for extreme in (middle - reach, middle + reach)
-    }
-    return len(verdicts) == 1 and verdicts != {"inconclusive"}

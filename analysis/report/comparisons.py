@@ -46,6 +46,8 @@ def comparison_table(
         Field("value", metric.heading, "number", "low", "high", measured=True),
         Field("speedup", f"times as good as {beside}", "number", "speedup_low", "speedup_high"),
         Field("outcome"),
+        Field("between", "spread between rounds", "share"),
+        Field("within", "spread within rounds", "share"),
         *((scaling,) if by in {"batch_size", "sequence_length"} else ()),
         Field("grade", kind="grade"),
     )
@@ -87,6 +89,8 @@ def _rows(group: ComparedGroup, differing: Collection[str], metric: Metric) -> I
             "speedup_low": speedup and speedup.low,
             "speedup_high": speedup and speedup.high,
             "outcome": row.outcome and row.outcome.words(metric),
+            "between": row.pair and row.pair.between,
+            "within": row.pair and row.pair.within,
             "scaling_efficiency": row.scaling_efficiency,
             "grade": row.result.grade,
         }
@@ -102,7 +106,8 @@ def _notes(compared: ComparisonBy) -> Iterator[str]:
         yield (
             "Results are compared only if they agree in everything else: model, weights, mode,"
             " sizes, machine and launcher. One is called better or worse beyond intervals and"
-            f" grades alone, and {equal_words(compared.metric.threshold)} if the whole interval is."
+            f" grades alone, and {equal_words(compared.metric.threshold)} if the whole interval is;"
+            " where both were measured side by side, by the ratios of their rounds."
         )
         if compared.alone:
             yield f"Without another one to be compared with: {compared.alone:,}."

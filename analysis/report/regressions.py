@@ -8,6 +8,7 @@ from typing import Any
 from analysis.charts.chart import distinctly_named
 from analysis.charts.levels import reading_words
 from analysis.charts.regressions import change_chart, regression_charts
+from analysis.charts.rounds import round_charts
 from analysis.regress.judgements import Judgement, Judgements
 from analysis.regress.launches import LEAST_HISTORY
 from analysis.report.report import (
@@ -80,6 +81,7 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
         BenchError: the database cannot be read.
     """
     results = reported_results(RememberedAnswers(source), selection)
+    rounds = round_charts(source, selection)
     verdicts = judgements.judgements
     overview = change_chart(judgements)
     charts = distinctly_named([*([overview] if overview else []), *regression_charts(judgements)])
@@ -90,6 +92,7 @@ def regression_report(judgements: Judgements, source: ArrowSource, selection: Se
     sections = (
         table_section("changes", "Changes", changes),
         table_section("beside", beside, _beside_table(verdicts)),
+        ReportSection("rounds", "Round by round", charts=rounds),
         ReportSection("series", "Series over time", notes=notes, charts=charts),
         table_section("steps", "Steps of the series", _step_table(verdicts)),
         table_section("unchanged", "No change", unchanged),

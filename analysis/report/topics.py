@@ -11,6 +11,7 @@ from analysis.charts.comparisons import property_comparison
 from analysis.charts.curves import size_curves
 from analysis.charts.durations import duration_charts
 from analysis.charts.efficiency import energy_rows, family_efficiencies, rooflines
+from analysis.charts.rounds import round_charts
 from analysis.charts.scenarios import offline_curves, server_curves
 from analysis.charts.stacks import START_STAGES, STEP_PARTS, startup_stages, training_steps
 from analysis.compatibility import families
@@ -313,8 +314,8 @@ REPORT_TOPICS: Mapping[str, ReportTopic] = {
     "run": ReportTopic(
         "Run",
         (
-            *(_BACKENDS, _RUNTIMES, _PRECISIONS, _BY_BATCH, offline_curves, _BY_LENGTH),
-            *(training_steps, startup_stages, _BY_WORKERS, server_curves, rooflines),
+            *(_BACKENDS, _RUNTIMES, _PRECISIONS, round_charts, _BY_BATCH, offline_curves),
+            *(_BY_LENGTH, training_steps, startup_stages, _BY_WORKERS, server_curves, rooflines),
             *(family_efficiencies, energy_rows, duration_charts),
         ),
         (*_COMPARISONS, *_SCALING, _STARTS),

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from analysis.results.paired import NO_PAIRS, PairedRatios
 from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import Estimate, RatioOutcome, ratio_outcome
 from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
 from runner.contract.errors import UsageError
@@ -77,18 +79,24 @@ class Comparison:
         return self.rows[: len(self.rows) - sum(map(len, others))]
 
 
-def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
-    """The comparison of each question of which something was timed, in the order of rows."""
+def comparisons(
+    rows: Sequence[ResultRow], pairs: PairedRatios = NO_PAIRS
+) -> tuple[Comparison, ...]:
+    """The comparison of each question of which something was timed, in the order of rows.
+
+    `pairs` are the ratios of cells that were measured side by side, by both ids.
+    """
     questions: dict[tuple[Any, ...], list[ResultRow]] = defaultdict(list)
     for row in rows:
         if row.latency_median_ms is not None:
             # only in samples per second do batches compare
             sizes = () if is_per_sample(row) else (row.batch_size,)
             questions[(*(getattr(row, name) for name in _WORK), *sizes)].append(row)
-    return tuple(map(_compare, questions.values()))
+    return tuple(_compare(several, pairs) for several in questions.values())
 
 
-def _compare(rows: Sequence[ResultRow]) -> Comparison:
+def _compare(rows: Sequence[ResultRow], pairs: PairedRatios) -> Comparison:
+    paired = {name for names in pairs for name in names}
     contenders: list[_Contender] = []
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
     undecided: dict[str, list[ResultRow]] = defaultdict(list)
@@ -98,21 +106,25 @@ def _compare(rows: Sequence[ResultRow]) -> Comparison:
             excluded[_WRONG].append(row)
         elif row.proof != "proven":
             excluded[_UNPROVEN].append(row)
-        elif grade is None or grade == "D":
+        elif grade is None or (grade == "D" and row.cell_id not in paired):
             undecided["grade_d"].append(row)
         elif item is None:
             undecided["no_interval"].append(row)
         else:
             contenders.append(_Contender(row, grade, item, row.median_ms))
+    first = _first(contenders, _item, pairs)
+    known = [one for one in contenders if _is_comparable(first, one, pairs)]
+    undecided["grade_d"] += [one.row for one in contenders if one not in known]
+    contenders = known
     last = (row for group in (*undecided.values(), *excluded.values()) for row in group)
     is_compared = len(contenders) > 1
     return Comparison(
         rows=(*(one.row for one in contenders), *last),
-        fastest=_rank(contenders, _item) if is_compared else None,
-        reference=_reference_lead(contenders) if is_compared else None,
-        shortest=_shortest(contenders) if is_compared else None,
+        fastest=_rank(contenders, _item, pairs) if is_compared else None,
+        reference=_reference_lead(contenders, pairs) if is_compared else None,
+        shortest=_shortest(contenders, pairs) if is_compared else None,
         excluded={reason: tuple(group) for reason, group in excluded.items()},
-        undecided={code: tuple(group) for code, group in undecided.items()},
+        undecided={code: tuple(group) for code, group in undecided.items() if group},
     )
 
 
@@ -123,9 +135,28 @@ def _item(contender: _Contender) -> Estimate:
     return contender.item_ms
 
 
-def _rank(contenders: Sequence[_Contender], time: _Time) -> Ranking:
-    first, *others = sorted(contenders, key=lambda one: time(one).value)
-    leads = [_lead(first, other, time) for other in others]
+def _first(contenders: Sequence[_Contender], time: _Time, pairs: PairedRatios) -> _Contender | None:
+    """The fastest: that of the shortest time of which none is shown to be behind another."""
+    ordered = sorted(contenders, key=lambda one: time(one).value)
+
+    def is_behind(one: _Contender) -> bool:
+        beside = (_pair(one, other, pairs) for other in ordered)
+        return any(pair is not None and pair.interval.high < 1 for pair in beside)
+
+    return next((one for one in ordered if not is_behind(one)), next(iter(ordered), None))
+
+
+def _is_comparable(first: _Contender | None, other: _Contender, pairs: PairedRatios) -> bool:
+    """True unless its times alone, which decide nothing, would stand beside the first's."""
+    return other.grade != "D" or first in (None, other) or _pair(first, other, pairs) is not None
+
+
+def _rank(contenders: Sequence[_Contender], time: _Time, pairs: PairedRatios) -> Ranking:
+    first = _first(contenders, time, pairs)
+    assert first is not None
+    others = (one for one in contenders if one is not first and _is_comparable(first, one, pairs))
+    ordered = sorted(others, key=lambda one: time(one).value)
+    leads = [_lead(first, other, time, pairs) for other in ordered]
     return Ranking(
         first.row,
         tuple(lead for lead in leads if lead.outcome.kind == "equal"),
@@ -134,13 +165,22 @@ def _rank(contenders: Sequence[_Contender], time: _Time) -> Ranking:
     )
 
 
-def _lead(first: _Contender, other: _Contender, time: _Time) -> Lead:
+def _pair(first: _Contender | None, other: _Contender, pairs: PairedRatios) -> PairedRatio | None:
+    """The time of the other by that of the first, side by side; None where they were apart."""
+    if first is None:
+        return None
+    return pairs.get((other.row.cell_id, first.row.cell_id))
+
+
+def _lead(first: _Contender, other: _Contender, time: _Time, pairs: PairedRatios) -> Lead:
+    if pair := _pair(first, other, pairs):
+        return Lead(other.row, pair.interval, pair.outcome())
     ratio, grade = time(other).over(time(first)), max(first.grade, other.grade)
     outcome = ratio_outcome(ratio, grade, launches=(first.row.rounds, other.row.rounds))
     return Lead(other.row, ratio, outcome)
 
 
-def _reference_lead(contenders: Sequence[_Contender]) -> Lead | None:
+def _reference_lead(contenders: Sequence[_Contender], pairs: PairedRatios) -> Lead | None:
     """The lead before fp32, by torch and with the same batch and backend if there is such a one."""
     first, *others = contenders
 
@@ -152,16 +192,16 @@ def _reference_lead(contenders: Sequence[_Contender]) -> Lead | None:
     plain = [one for one in others if one.row.precision == "fp32"]
     if not plain or (first.row.precision, first.row.runtime) == ("fp32", "torch"):
         return None
-    return _lead(first, min(plain, key=distance), _item)
+    return _lead(first, min(plain, key=distance), _item, pairs)
 
 
-def _shortest(contenders: Sequence[_Contender]) -> Ranking | None:
+def _shortest(contenders: Sequence[_Contender], pairs: PairedRatios) -> Ranking | None:
     """The ranking by a query's time, where another result comes first, and for certain."""
     timed = {id(one): one.query_ms for one in contenders if one.query_ms}
     sizes = {one.row.batch_size for one in contenders}
     if len(timed) < len(contenders) or len(sizes) == 1:
         return None
-    ranking = _rank(contenders, lambda one: timed[id(one)])
+    ranking = _rank(contenders, lambda one: timed[id(one)], pairs)
     first = contenders[0].row
     leads = {lead.behind.cell_id for lead in (*ranking.equals, *ranking.undecided)}
     return None if ranking.first is first or first.cell_id in leads else ranking
@@ -190,10 +230,12 @@ def known_order(order: str) -> str:
     return name
 
 
-def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[ResultRow]:
+def order_results(
+    rows: Sequence[ResultRow], order: str = BY_SPEED, pairs: PairedRatios = NO_PAIRS
+) -> list[ResultRow]:
     """The results in this order, those without the value last; by speed question by question."""
     name = known_order(order)
-    fastest = [row for comparison in comparisons(rows) for row in comparison.rows]
+    fastest = [row for comparison in comparisons(rows, pairs) for row in comparison.rows]
     fastest += [row for row in rows if row.latency_median_ms is None]
     if name == BY_SPEED:
         return fastest

@@ -70,6 +70,11 @@ class Metric:
         return "latency" in self.column
 
     @property
+    def is_of_iterations(self) -> bool:
+        """True if it tells what an iteration usually takes, which is compared burst by burst."""
+        return self.name in ("latency", "throughput", "tokens")
+
+    @property
     def is_of_energy(self) -> bool:
         """True if it is a number of joules, which depends on what these hold."""
         return self.column.endswith("joules")

@@ -46,6 +46,11 @@ _UNDECIDED: Mapping[str, tuple[str, str]] = {
     ),
     "few_launches": ("few launches", "`--profile audit` takes 10 or more"),
     "wide_interval": ("a wide interval", "measure longer, or on a quieter machine"),
+    "few_rounds": (
+        "rounds disagree",
+        "more rounds side by side, of which `--profile standard` takes up to 12 and `audit` up to"
+        " 30, or a quieter machine",
+    ),
     "predicted": ("predicted", "measure it"),
     "extrapolated": ("extrapolated", "measure it"),
 }
@@ -128,6 +133,8 @@ class RatioOutcome:
     kind: RatioOutcomeKind
     because: str | None = None
     """The code of the reason why it is undecided."""
+    rounds: int | None = None
+    """Rounds in which both were measured side by side; None if they were not."""
 
     @property
     def is_shown(self) -> bool:
@@ -144,10 +151,11 @@ class RatioOutcome:
         return {"worse": worse, "better": better}.get(self.kind, self.kind)
 
     def words(self, quantity: Judged) -> str:
-        """It in a sentence: `faster`, `equal within 5 %`, `undecided (grade D)`."""
+        """It in a sentence: `faster, side by side in 6 rounds`, `undecided (grade D)`."""
+        words = self.word(quantity) + (f" ({self.reason})" if self.because else "")
         if self.kind == "equal":
-            return equal_words(quantity.threshold)
-        return self.word(quantity) + (f" ({self.reason})" if self.because else "")
+            words = equal_words(quantity.threshold)
+        return words + side_by_side_words([self])
 
 
 def ratio_outcome(
@@ -186,10 +194,26 @@ def _unless(is_open: bool, grade: Grade, kind: RatioOutcomeKind) -> RatioOutcome
     return RatioOutcome("undecided", f"grade_{grade.lower()}") if is_open else RatioOutcome(kind)
 
 
-def outcome_facts(outcome: RatioOutcome | None, quantity: Judged) -> dict[str, str | None]:
+def side_by_side_words(outcomes: Iterable[RatioOutcome | None]) -> str:
+    """The number of those that rounds side by side show, to stand behind them all.
+
+    For example `, 2 of 3 side by side in 3 to 6 rounds`; empty if there is none.
+    """
+    known = [one for one in outcomes if one]
+    rounds = [float(one.rounds) for one in known if one.rounds]
+    if not rounds:
+        return ""
+    some = "" if len(rounds) == len(known) else f"{len(rounds):,} of {len(known):,} "
+    return f", {some}side by side in {number_range(rounds)} rounds"
+
+
+def outcome_facts(outcome: RatioOutcome | None, quantity: Judged) -> dict[str, str | int | None]:
     """The fields of JSON that tell an outcome; null for a baseline."""
-    word = outcome.word(quantity) if outcome else None
-    return {"outcome": word, "undecided_because": outcome.because if outcome else None}
+    return {
+        "outcome": outcome.word(quantity) if outcome else None,
+        "undecided_because": outcome.because if outcome else None,
+        "side_by_side_rounds": outcome.rounds if outcome else None,
+    }
 
 
 def undecided_reason(code: str | None) -> str | None:
@@ -221,7 +245,7 @@ def counted_words(compared: Iterable[tuple[RatioOutcome | None, float]], quantit
         total = "" if parts else f" of {len(known):,}"
         name = RatioOutcome(kind).words(quantity)
         parts.append(f"{name} in {len(ratios):,}{total}{detail}")
-    return ", ".join(parts)
+    return ", ".join(parts) + side_by_side_words(outcome for outcome, _ in known)
 
 
 def reason_counts(outcomes: Iterable[RatioOutcome | None]) -> str:

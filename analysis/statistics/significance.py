@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 
 from analysis.statistics.arrays import Values, missing_extra, np
 
@@ -27,8 +27,6 @@ LEVEL = 0.01
 MOST_SPLITS = 5_000
 """Splits that are all tried; of more, `DRAWN` are drawn."""
 DRAWN_SPLITS = 2_000
-DRAWN_FLIPS = 5_000
-"""Flips of pairs that are drawn: the level of a look is small."""
 _TIES = 1e-6
 """Relative difference of p-values below which two splits are as extreme."""
 _LEAST_P = 1e-300
@@ -40,25 +38,18 @@ class LaunchSamples:
 
     before: tuple[float, ...]
     after: tuple[float, ...]
-    paired: bool = False
-    """True if the launches took turns, so that those at the same place make a pair."""
-    share: float = 1.0
-    """The share of the test's level that this look has, where there may be several."""
     variance: float = 0.0
     """The variance of launches that is known without these."""
     degrees: float = 0.0
 
     @property
     def splits(self) -> int:
-        if self.paired:
-            return 1 << len(self.before)
         return math.comb(len(self.before) + len(self.after), len(self.before))
 
     @property
     def least_p_value(self) -> float:
         """The p-value of a side that lies wholly on one side of the other."""
-        mirrored = self.paired or len(self.before) == len(self.after)
-        return (1 + mirrored) / self.splits / self.share
+        return (1 + (len(self.before) == len(self.after))) / self.splits
 
     @property
     def can_decide(self) -> bool:
@@ -66,9 +57,6 @@ class LaunchSamples:
 
     @property
     def row(self) -> tuple[float, ...]:
-        if self.paired:
-            pairs = zip(self.before, self.after, strict=True)
-            return tuple(after - before for before, after in pairs)
         return self.after + self.before
 
 
@@ -78,14 +66,13 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     A p-value is the share of all splits of all comparisons that are at least as extreme as the
     launches as they were measured. That split is one of them, so no p-value is 0: Phipson & Smyth,
     "Permutation p-values should never be zero", Statistical Applications in Genetics and Molecular
-    Biology 9 (2010), 39. Where a comparison could have ended several times it is divided by the
-    share of the level that its look has.
+    Biology 9 (2010), 39.
     """
     if not samples:
         return ()
-    by_design: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
+    by_design: dict[tuple[int, int], list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
-        by_design[len(sample.after), len(sample.before), sample.paired].append(index)
+        by_design[len(sample.after), len(sample.before)].append(index)
     observed = np.empty(len(samples))
     null, weights = [], []
     for design, indices in by_design.items():
@@ -101,9 +88,7 @@ def permutation_p_values(samples: Sequence[LaunchSamples]) -> tuple[float, ...]:
     reached = np.concatenate(([0.0], np.cumsum(weight[order])))
     count = np.searchsorted(splits[order], observed * (1 + _TIES), side="right")
     shares = reached[count] / reached[-1]
-    return tuple(
-        min(1.0, float(share) / sample.share) for sample, share in zip(samples, shares, strict=True)
-    )
+    return tuple(map(float, shares))
 
 
 def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -129,24 +114,19 @@ def student_quantile(confidence: float, degrees: float) -> float:
 
 
 def _split_p_values(
-    rows: Values, known: Values, known_degrees: Values, design: tuple[int, int, bool]
+    rows: Values, known: Values, known_degrees: Values, design: tuple[int, int]
 ) -> Values:
     """Student's p-value of each row under each split; the first split is the measured one.
 
     The variance of launches is that within both sides, and that which is known of them beforehand,
     each by its degrees of freedom.
     """
-    after, before, paired = design
-    if paired:
-        means = rows @ _signs(after).T / after
-        squares = (rows**2).sum(axis=1, keepdims=True) - after * means**2
-        degrees, inverse = after - 1, 1 / after
-    else:
-        rows = rows - rows.mean(axis=1, keepdims=True)
-        sums = rows @ _members(after, before).T
-        means = sums / after + sums / before
-        squares = (rows**2).sum(axis=1, keepdims=True) - sums**2 / after - sums**2 / before
-        degrees, inverse = after + before - 2, 1 / after + 1 / before
+    after, before = design
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    sums = rows @ _members(after, before).T
+    means = sums / after + sums / before
+    squares = (rows**2).sum(axis=1, keepdims=True) - sums**2 / after - sums**2 / before
+    degrees, inverse = after + before - 2, 1 / after + 1 / before
     all_degrees = degrees + known_degrees[:, None]
     squares = np.maximum(squares, np.finfo(float).tiny) + (known * known_degrees)[:, None]
     statistics = np.abs(means) / np.sqrt(squares / all_degrees * inverse)
@@ -167,12 +147,3 @@ def _members(after: int, before: int) -> Values:
     for row, split in zip(members, chosen, strict=True):
         row[split] = 1
     return members
-
-
-@cache
-def _signs(count: int) -> Values:
-    """Flips by row: -1 where the launches of a pair change places; the measured order first."""
-    if 1 << count <= MOST_SPLITS:
-        return np.array(list(product((1.0, -1.0), repeat=count)))
-    drawn = np.random.default_rng(count).choice((1.0, -1.0), size=(DRAWN_FLIPS - 1, count))
-    return np.vstack((np.ones(count), drawn))

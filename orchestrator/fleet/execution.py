@@ -228,8 +228,11 @@ class FleetExecution:
         self._dispatcher.lost(standing.host, reason)
 
     def _keep_left(self, standing: StandingOrder) -> None:
-        work = standing.work
-        self._work[work.unit.id] = replace(work, cells=standing.arrivals.left)
+        """Keep what is due again: cells without a verdict, and those measured side by side."""
+        work, left = standing.work, standing.arrivals.left
+        again = work.folder.beside(left)
+        work.folder.forget(again)
+        self._work[work.unit.id] = replace(work, cells=(*left, *again))
 
     def _dismiss(self, standing: StandingOrder, fault: str | None = None) -> None:
         end_later(standing.talk)

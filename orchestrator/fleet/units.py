@@ -1,13 +1,16 @@
 """The cells of a plan on a fleet: who can measure what, what stays together, how long it takes."""
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from orchestrator.fleet.dispatch import Dispatcher, Unit
 from orchestrator.fleet.host import HostFacts
+from orchestrator.planning.groups import connected
 from orchestrator.planning.memory import shortage
-from orchestrator.planning.plan import Plan, PlannedCell, planned_jobs
+from orchestrator.planning.plan import Plan, PlannedCell, planned_jobs, side_by_side
 from runner.contract.cell import Cell
 from runner.contract.reasons import Reason, reason
 from runner.contract.record.verdict import Status
@@ -15,7 +18,7 @@ from runner.contract.record.verdict import Status
 
 @dataclass(frozen=True)
 class PlacedUnit:
-    """A unit with its cells: those of one model and mode, which are compared."""
+    """A unit with its cells, which are compared."""
 
     unit: Unit
     cells: tuple[Cell, ...]
@@ -32,13 +35,19 @@ class PlacedRun:
     units: tuple[PlacedUnit, ...]
 
 
-def place(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None = None) -> PlacedRun:
+def place(
+    plan: Plan,
+    hosts: Mapping[str, HostFacts],
+    host_class: str | None = None,
+    *,
+    grouped: bool = False,
+) -> PlacedRun:
     """Find the hosts of each cell that is to run, and put together what one host measures.
 
-    The plan knows nothing of any machine.
+    The plan knows nothing of any machine; with `grouped` its groups follow from the hosts.
     """
     able = {facts.ability: facts for _, facts in sorted(hosts.items())}
-    entries, groups = [], dict[tuple[str, str], list[_AbleCell]]()
+    entries, measured = list[PlannedCell](), list[_AbleCell]()
     for entry in plan.entries:
         if entry.decision != "run":
             entries.append(entry)
@@ -48,19 +57,42 @@ def place(plan: Plan, hosts: Mapping[str, HostFacts], host_class: str | None = N
         classes = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
         if classes:
             entries.append(entry)
-            groups.setdefault((cell.model, cell.mode), []).append((cell, classes))
+            measured.append((cell, classes))
         else:
             entries.append(_skipped(entry, [*filter(None, obstacles.values())]))
-    together = {key: _together(cells) for key, cells in groups.items()}
+    together: dict[tuple[str, str], list[_Part]] = {
+        (compared[0][0].model, compared[0][0].mode): _together(compared)
+        for compared in connected(measured, lambda one: _compared_by(one[0], plan))
+    }
     parted = [f"{model} {mode}" for (model, mode), parts in together.items() if parts[1:]]
     notes = (*plan.notes, *([_PARTED.format(", ".join(parted))] if parted else ()))
     placed = plan.model_copy(update={"entries": tuple(entries), "notes": notes})
+    if grouped:
+        placed = side_by_side(placed, _of_one_host([*chain(*together.values())], able))
     return PlacedRun(host_class, hosts, placed, tuple(_units(placed, together)))
+
+
+def _compared_by(cell: Cell, plan: Plan) -> Iterator[object]:
+    """All by which cells are compared: their model and mode, or what their measure adds to it."""
+    yield cell.model, cell.mode
+    if plan.measure[cell.backend].side_by_side:
+        yield cell.question
+
+
+def _of_one_host(
+    parts: Sequence["_Part"], able: Mapping[str, HostFacts]
+) -> Iterator[tuple[Sequence[Cell], int | None]]:
+    """The whole jobs of each part, with the least memory of the hosts that can have it."""
+    counts = Counter(job for _, cells in parts for job in {cell.job_id for cell in cells})
+    for classes, cells in parts:
+        known = [size for name in classes if (size := able[name].memory_bytes) is not None]
+        yield [cell for cell in cells if counts[cell.job_id] == 1], min(known, default=None)
 
 
 def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
     wanted = {cell.id for cell in cells}
     models, backends = {cell.model for cell in cells}, {cell.backend for cell in cells}
+    jobs = {cell.job_id for cell in cells}
     return plan.model_copy(
         update={
             "entries": tuple(entry for entry in plan.entries if entry.cell.id in wanted),
@@ -69,6 +101,7 @@ def sub_plan(plan: Plan, cells: Collection[Cell]) -> Plan:
             "models": {name: spec for name, spec in plan.models.items() if name in models},
             "measure": {key: value for key, value in plan.measure.items() if key in backends},
             "limits": {key: value for key, value in plan.limits.items() if key in backends},
+            "groups": tuple(group for group in plan.groups if not jobs.isdisjoint(group.jobs)),
         }
     )
 
@@ -91,12 +124,14 @@ def expected_s(units: Iterable[Unit], hosts: Mapping[str, str], seed: int) -> fl
 _Obstacle = tuple[Status, Reason]
 _AbleCell = tuple[Cell, frozenset[str]]
 """A cell and the classes of hosts that can measure it."""
+_Part = tuple[frozenset[str], list[Cell]]
+"""Cells that one host measures, and the classes of hosts that can."""
 _PARTED = "no host can measure all cells of {}: those that are compared come from several hosts"
 
 
-def _together(able: Sequence[_AbleCell]) -> list[tuple[frozenset[str], list[Cell]]]:
+def _together(able: Sequence[_AbleCell]) -> list[_Part]:
     """Cells that are compared, in as few parts as there must be, with the classes of each part."""
-    parts: list[tuple[frozenset[str], list[Cell]]] = []
+    parts: list[_Part] = []
     for cell, classes in sorted(able, key=lambda pair: len(pair[1])):
         for at, (common, cells) in enumerate(parts):
             if common & classes:
@@ -129,13 +164,12 @@ def _skipped(entry: PlannedCell, obstacles: Sequence[_Obstacle]) -> PlannedCell:
         reason=reason("no_host", **numbered) if numbered else reason("empty_fleet"),
         estimate_s=0,
         launch_s=0,
+        iteration_s=0,
         estimated_by=None,
     )
 
 
-def _units(
-    plan: Plan, groups: Mapping[tuple[str, str], Sequence[tuple[frozenset[str], Sequence[Cell]]]]
-) -> Iterator[PlacedUnit]:
+def _units(plan: Plan, groups: Mapping[tuple[str, str], Sequence[_Part]]) -> Iterator[PlacedUnit]:
     parts = (
         (f"{model}-{mode}", number, *part)
         for (model, mode), group in groups.items()

@@ -65,6 +65,9 @@ class TaskExecution(Protocol):
     def lines(self) -> Queue[str | None]:
         """The runner's stdout, line by line; None after the last line."""
 
+    def send(self, line: str) -> None:
+        """Write a line to the stdin of a runner that takes turns; harmless when it has ended."""
+
     def kill(self) -> None:
         """End the runner and all its children at once; harmless when it has ended."""
 

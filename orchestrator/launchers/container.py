@@ -63,7 +63,7 @@ def command(task: Task) -> list[str]:
     for option, path in task.staged().items():
         inside = path.resolve().relative_to(_shown(option, path))
         words += [option, str(PurePosixPath(TARGETS[option]) / inside)]
-    return words
+    return [*words, "--die-with-parent"] if task.job.takes_turns else words
 
 
 def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> dict[str, str]:

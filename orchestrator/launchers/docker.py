@@ -112,7 +112,7 @@ class DockerLauncher(LocalLauncher):
     def _start(self, name: str, task: Task, engine: EngineFacts) -> "DockerExecution":
         try:
             self._create(name, task, engine)
-            execution = DockerExecution(self._client, name)
+            execution = DockerExecution(self._client, name, takes_turns=task.job.takes_turns)
             self._client.api.start(name)
         except ImageNotFound as error:
             facts = {"backend": task.backend, "error": engine_message(error)}
@@ -135,6 +135,7 @@ class DockerLauncher(LocalLauncher):
             labels=labels(task, self._host),
             host_config=requested,
             use_config_proxy=False,
+            stdin_open=task.job.takes_turns,
         )
         created = self._client.api.inspect_container(name)
         missing = ignored_options(requested, created["HostConfig"])
@@ -155,10 +156,11 @@ class DockerLauncher(LocalLauncher):
 class DockerExecution:
     """A container under way. Made before it starts, so that no line is missed."""
 
-    def __init__(self, client: DockerClient, name: str) -> None:
+    def __init__(self, client: DockerClient, name: str, *, takes_turns: bool = False) -> None:
         self._client = client
         self._name = name
         self._output = JobOutput()
+        self._stdin = takes_turns and client.api.attach_socket(name, {"stdin": 1, "stream": 1})
         chunks = client.api.attach(name, stream=True, demux=True)
         self._reader = threading.Thread(target=self._read, args=[chunks], daemon=True)
         self._reader.start()
@@ -166,6 +168,11 @@ class DockerExecution:
     @property
     def lines(self) -> LineQueue:
         return self._output.lines
+
+    def send(self, line: str) -> None:
+        assert self._stdin, "only a runner that takes turns has a stdin"
+        with suppress(OSError, ValueError):  # it has ended, or was waited for already
+            os.write(self._stdin.fileno(), f"{line}\n".encode())
 
     def kill(self) -> None:
         self.lines.discard()
@@ -176,6 +183,9 @@ class DockerExecution:
         with engine_errors(f"{self._name}: its exit status is unknown"):
             code, out_of_memory = self._end()
         self._reader.join(LAST_LINES_PATIENCE_S)
+        if self._stdin and not self._stdin.closed:
+            self._stdin._sock.close()  # which closes once no file uses it
+            self._stdin.close()
         return Exit(code, out_of_memory, self._output.log)
 
     def _end(self) -> tuple[int, bool]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import psutil
 
@@ -24,6 +24,9 @@ from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, Line
 from runner.contract.axes import IN_CHILDREN, Backend
 from runner.contract.job import Job, Provenance
 from runner.contract.processes import oom_kills
+
+if TYPE_CHECKING:
+    from orchestrator.launchers.checkout import Checkout
 
 _PREFIX = "accelmatrix-job-"
 _PATIENCE_S = 5.0
@@ -68,26 +71,36 @@ _CHUNK_BYTES = 64 << 10
 
 
 class ProcessLauncher(LocalLauncher):
-    """Starts `python -m runner` with this interpreter."""
+    """Starts `python -m runner` with this interpreter, or with another checkout and its own."""
 
     name: ClassVar[LauncherName] = "process"
     needs_images: ClassVar[bool] = False
 
     def __init__(
-        self, python: str = sys.executable, catalogue: Mapping[Backend, BackendSpec] = CATALOGUE
+        self,
+        python: str = sys.executable,
+        catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+        checkout: "Checkout | None" = None,
     ) -> None:
-        self._python = python
+        self._python = str(checkout.python) if checkout else python
         self._catalogue = catalogue
+        self._checkout = checkout
 
     def prepare(self, backend: Backend) -> Provenance:
         require_device(backend, in_container=False)
         require_stack(backend, self._catalogue)
-        return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
+        return Provenance(
+            launcher=self.name,
+            git_commit=self._checkout and self._checkout.commit,
+            orchestrator_version=runner.__version__,
+        )
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
         """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
         environment = process_environment(task.job)
+        if self._checkout is not None:
+            environment["PYTHONPATH"] = str(self._checkout.folder)
         with ExitStack() as exits:
             if task.job.cells[0].runtime in IN_CHILDREN:
                 environment["TMPDIR"] = str(exits.enter_context(scratch_folder()))
@@ -142,6 +155,11 @@ class ProcessExecution:
     @property
     def lines(self) -> LineQueue:
         return self._output.lines
+
+    def send(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError, ValueError):  # it has ended, or was waited for already
+            self._process.stdin.write(f"{line}\n".encode())
 
     def kill(self) -> None:
         self.lines.discard()

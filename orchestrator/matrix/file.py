@@ -19,6 +19,7 @@ from orchestrator.matrix.values import (
     PositiveDuration,
     ProfileValue,
     ShareValue,
+    SideBySideValue,
     SizeValue,
     value_type,
 )
@@ -105,6 +106,10 @@ class MeasureTable(TypedDict, total=False):
     max_rounds: CountValue
     """Most launches of a cell whose median is not precise before; the profile's if not named: 1 in
     quick, 12 in standard, 30 in audit."""
+    side_by_side: SideBySideValue
+    """Load cells together that differ in runtime, precision or threads alone, and let them work in
+    turns, round by round, so that their ratios hold on a noisy machine (`auto`, if not named);
+    those of several models too (`true`); or none (`false`)."""
 
 
 @with_config(_STRICT)

@@ -80,6 +80,19 @@ _QUANTITY = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
 
 BackendValue = Annotated[Backend, _choice(BACKENDS), _enum(BACKENDS)]
 ProfileValue = Annotated[ProfileName, _choice(get_args(ProfileName))]
+
+
+def _side_by_side(value: object) -> object:
+    if value == "auto":
+        return None
+    if not isinstance(value, bool):
+        raise ValueError(refuse_unknown(value, ("true", "false", "auto")))
+    return value
+
+
+SideBySideValue = Annotated[
+    bool | None, BeforeValidator(_side_by_side), WithJsonSchema({"enum": [True, False, "auto"]})
+]
 SizeValue = Annotated[int, Field(ge=1, le=LARGEST)]
 CountValue = Annotated[int, Field(ge=1, le=1000)]
 _ModelValue = Annotated[str, Field(min_length=1)]

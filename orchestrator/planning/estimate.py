@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
-from orchestrator.system.text import format_memory
+from orchestrator.system.text import format_duration, format_memory
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
@@ -75,6 +75,27 @@ def memory_remarks(
         )
 
 
+def duration_remarks(
+    estimates: Iterable[tuple[Cell, float]],
+    limits: Mapping[Backend, Limits],
+    measures: Mapping[Backend, Measure],
+) -> Iterator[str]:
+    """A sentence on cells that may take longer than their limit."""
+    late = [
+        (cell, seconds, limit)
+        for cell, seconds in estimates
+        for limit in [limits[cell.backend].timeout_s(measures[cell.backend])]
+        if seconds > limit
+    ]
+    if late:
+        cell, seconds, limit = late[0]
+        cells = cell.id if len(late) == 1 else f"{len(late):,} cells, such as {cell.id},"
+        yield (
+            f"{cells} may take about {format_duration(round(seconds))}, longer than "
+            f"limits.cell_timeout, {format_duration(limit)}"
+        )
+
+
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
 _ADAMW_BYTES = 28
@@ -100,20 +121,40 @@ _COLD_SHARE = 1 / 3
 """Share of `max_s` for cold starts, as the runner has it."""
 _LONGEST_RUN = 2.0
 """Longest run of a server with its line at the end, by `max_s`, as the runner has it."""
+LEAST_BURSTS = 8
+"""Fewest bursts of a launch for each cell."""
+SHORTEST_BURST_S, LONGEST_BURST_S = 0.1, 0.2
+"""Bounds of a burst's length, unless few iterations take longer."""
+FEWEST_BLOCKS = 2
+"""Bursts that are taken however long an iteration is."""
+_BURST_ITERATIONS = 5
+_MOST_BURST_S = 0.6
+"""Seconds after which a burst ends with fewer iterations, as the runner has it."""
 
 
-def cell_estimate(
+def iteration_estimate(
     cell: Cell,
     model: ModelSpec,
-    measure: Measure,
     before: "CellSpeed | None" = None,
     predicted_s: float | None = None,
     slowdown: float = 1.0,
 ) -> float:
-    """Seconds that measuring the cell may take, all rounds together, without their launches."""
+    """Seconds that an iteration of the cell may take."""
     iteration = before.iteration_s if before else predicted_s or _iteration_s(cell, model)
-    if "cpu" in CATALOGUE[cell.backend].locks:
-        iteration *= slowdown
+    return iteration * slowdown if "cpu" in CATALOGUE[cell.backend].locks else iteration
+
+
+def timed_estimate(
+    cell: Cell, iteration: float, measure: Measure, *, in_bursts: bool = False
+) -> float:
+    """Seconds that measuring a cell may take whose iterations take so long, without launches."""
+    if in_bursts:
+        bursts = bursts_of(measure)
+        least = max(_BURST_ITERATIONS * iteration, bursts.length_s)
+        burst = max(iteration, min(least, _MOST_BURST_S))
+        share = max(FEWEST_BLOCKS * burst, measure.max_s / measure.rounds)
+        steady = measure.rounds * min(bursts.number * burst, share)
+        return _prepared_s(iteration, measure) + steady
     if cell.mode == "startup":
         return _starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":
@@ -122,6 +163,20 @@ def cell_estimate(
         search = max(_OFFLINE_TRIES * _OFFLINE_TRY_S, _OFFLINE_QUERIES * iteration)
         return min(search, measure.max_s / 3) + _repeated_s(iteration, measure)
     return _repeated_s(iteration, measure)
+
+
+class PlannedBursts(NamedTuple):
+    """The bursts of a launch for each cell: an even number, and the seconds of one."""
+
+    number: int
+    length_s: float
+
+
+def bursts_of(measure: Measure) -> PlannedBursts:
+    """As many bursts as fill a launch's share of time, at the least eight, which may be shorter."""
+    share_s = measure.min_s / measure.rounds
+    length_s = min(LONGEST_BURST_S, max(SHORTEST_BURST_S, share_s / LEAST_BURSTS))
+    return PlannedBursts(2 * math.ceil(max(LEAST_BURSTS, share_s / length_s) / 2), length_s)
 
 
 def launch_estimate(model: ModelSpec, before: "CellSpeed | None" = None) -> float:

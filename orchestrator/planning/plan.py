@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -16,9 +17,11 @@ from orchestrator.planning.estimate import (
     CellForecasts,
     EstimateSource,
     KnownSpeeds,
-    cell_estimate,
+    duration_remarks,
+    iteration_estimate,
     launch_estimate,
     memory_remarks,
+    timed_estimate,
 )
 from orchestrator.planning.expand import (
     PlanningProgress,
@@ -28,9 +31,9 @@ from orchestrator.planning.expand import (
     nothing_selected,
     unheard,
 )
+from orchestrator.planning.groups import JobGroup, find_groups
 from orchestrator.planning.memory import beyond_wasm, shortage
 from orchestrator.system.selector import Selector
-from orchestrator.system.text import format_duration
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import StoreError, UsageError
@@ -66,6 +69,8 @@ class PlannedCell:
     """Seconds it may take; 0 unless it will run."""
     launch_s: float = 0
     """Seconds that a launch may take before it; 0 unless it will run."""
+    iteration_s: float = 0
+    """Seconds of an iteration, from which `estimate_s` follows; 0 unless it will run."""
     estimated_by: EstimateSource | None = None
     """The origin of `estimate_s`; null unless it will run."""
 
@@ -90,6 +95,17 @@ class Plan(Frozen):
     models: dict[str, ModelSpec]
     measure: dict[Backend, Measure]
     limits: dict[Backend, Limits]
+    groups: tuple[JobGroup, ...] = ()
+    """Jobs that are measured side by side."""
+
+    @cached_property
+    def group_of(self) -> Mapping[str, JobGroup]:
+        """The groups by the ids of their jobs."""
+        return {job: group for group in self.groups for job in group.jobs}
+
+    def measure_of(self, cell: Cell) -> Measure:
+        group = self.group_of.get(cell.job_id)
+        return group.measure if group else self.measure[cell.backend]
 
     def with_decision(self, decision: Decision) -> list[PlannedCell]:
         return [entry for entry in self.entries if entry.decision == decision]
@@ -124,7 +140,8 @@ def make_plan(
         entries = list(_cut(_decide(undecided, matrix, machine, speeds.measured), limit, notes))
     if speeds.forecast is not None:
         notes += _forecast(entries, matrix, machine, speeds.forecast)
-    notes += _too_long(entries, matrix)
+    seconds = ((entry.cell, entry.estimate_s) for entry in entries)
+    notes += duration_remarks(seconds, matrix.limits, matrix.measure)
     runs = any(entry.decision == "run" for entry in entries)
     if runs and 1 - 1 / machine.slowdown > UNQUOTABLE_LOAD:
         notes.append(
@@ -155,22 +172,28 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
-    late = [
-        (entry, limit)
-        for entry in entries
-        for backend in [entry.cell.backend]
-        for limit in [matrix.limits[backend].timeout_s(matrix.measure[backend])]
-        if entry.estimate_s > limit
-    ]
-    if late:
-        first, limit = late[0]
-        name = first.cell.id
-        cells = name if len(late) == 1 else f"{len(late):,} cells, such as {name},"
-        yield (
-            f"{cells} may take about {format_duration(round(first.estimate_s))}, longer than "
-            f"limits.cell_timeout, {format_duration(limit)}"
-        )
+def side_by_side(plan: Plan, parts: Iterable[tuple[Iterable[Cell], int | None]]) -> Plan:
+    """The plan with the groups of cells that one host measures, by its bytes of memory."""
+    grouping = find_groups(parts, plan.models, plan.measure, plan.limits)
+    noted = plan.model_copy(update={"notes": (*plan.notes, *grouping.notes())})
+    return with_groups(noted, grouping.groups)
+
+
+def with_groups(plan: Plan, groups: Sequence[JobGroup]) -> Plan:
+    """The plan with these groups, whose cells have estimates of their rounds."""
+    grouped = plan.model_copy(update={"groups": tuple(groups)})
+
+    def estimated(entry: PlannedCell) -> PlannedCell:
+        cell = entry.cell
+        if entry.decision != "run" or (group := grouped.group_of.get(cell.job_id)) is None:
+            return entry
+        seconds = timed_estimate(cell, entry.iteration_s, group.measure, in_bursts=group.together)
+        launches_s = group.versions * entry.launch_s
+        return replace(entry, estimate_s=group.versions * seconds, launch_s=launches_s)
+
+    if not groups:
+        return grouped
+    return grouped.model_copy(update={"entries": tuple(map(estimated, plan.entries))})
 
 
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
@@ -203,11 +226,12 @@ def _decide(
             yield _skip(cell, "out_of_memory", reason("predicted", cause=lack))
         else:
             before = history.get(cell.id) if history else None
-            measure = matrix.measure[cell.backend]
+            iteration = iteration_estimate(cell, model, before, None, machine.slowdown)
             yield PlannedCell(
                 cell=cell,
                 decision="run",
-                estimate_s=cell_estimate(cell, model, measure, before, None, machine.slowdown),
+                estimate_s=timed_estimate(cell, iteration, matrix.measure[cell.backend]),
+                iteration_s=iteration,
                 launch_s=machine.slowdown * launch_estimate(model, before),
                 estimated_by="measured" if before else "arithmetic",
             )
@@ -232,10 +256,14 @@ def _forecast(
         return [f"seconds are not predicted: {error}"]
     for number, cell, predicted in zip(numbers, cells, forecasts, strict=True):
         if predicted.iteration_s is not None:
-            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
-            known_s, slowdown = predicted.iteration_s, machine.slowdown
-            seconds = cell_estimate(cell, model, measure, None, known_s, slowdown)
-            entries[number] = replace(entries[number], estimate_s=seconds, estimated_by="predicted")
+            model, known_s = matrix.models[cell.model], predicted.iteration_s
+            iteration = iteration_estimate(cell, model, None, known_s, machine.slowdown)
+            entries[number] = replace(
+                entries[number],
+                estimate_s=timed_estimate(cell, iteration, matrix.measure[cell.backend]),
+                iteration_s=iteration,
+                estimated_by="predicted",
+            )
     pairs = zip(cells, forecasts, strict=True)
     return [*memory_remarks(pairs, matrix.limits, machine.memory_bytes)]
 
@@ -265,19 +293,24 @@ class JobPlan(Frozen):
     """Seconds the launch may take, start and loading included."""
 
 
-def schedule(plan: Plan, seed: int) -> Iterator[JobPlan]:
+def schedule(plan: Plan, seed: int) -> Iterator[tuple[JobPlan, ...]]:
     """The launches that cells may take, round after round, as many as each can have at most.
 
-    The seed alone decides about the random order of each round's jobs and cells. It is drawn over
-    the whole plan, so what a resumed run has left comes in the same order.
+    Those of a group are one element. The seed alone decides about the random order of each round's
+    jobs and cells. It is drawn over the whole plan, so what a resumed run has left comes in the
+    same order.
     """
-    rounds = max((measure.most_rounds for measure in plan.measure.values()), default=1)
+    measures = (*plan.measure.values(), *(group.measure for group in plan.groups))
+    rounds = max((measure.most_rounds for measure in measures), default=1)
     by_id = {entry.cell.id: entry.cell for entry in plan.entries}
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     for round_ in range(1, rounds + 1):
         order = sorted(by_id)
         chance.shuffle(order)
-        yield from _round(plan, [by_id[name] for name in order], round_)
+        units: dict[object, list[JobPlan]] = {}
+        for job in _round(plan, [by_id[name] for name in order], round_):
+            units.setdefault(plan.group_of.get(job.id, job.id), []).append(job)
+        yield from map(tuple, units.values())
 
 
 def planned_jobs(plan: Plan) -> list[JobPlan]:
@@ -296,7 +329,7 @@ def _round(plan: Plan, order: Sequence[Cell], round_: int) -> Iterator[JobPlan]:
     for cell in order:
         groups.setdefault(cell.job_id, []).append(cell)
     for name, cells in groups.items():
-        measure = plan.measure[cells[0].backend]
+        measure = plan.measure_of(cells[0])
         entries = [due[cell.id] for cell in cells if cell.id in due]
         if entries and round_ <= measure.most_rounds:
             seconds = sum(entry.estimate_s for entry in entries) / measure.rounds

@@ -3,11 +3,21 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from orchestrator.planning.groups import JobGroup
 from orchestrator.planning.plan import JobPlan, schedule
 from orchestrator.running.folder import RunFolder
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.job import Provenance
+
+
+@dataclass(frozen=True)
+class DueGroup:
+    """Jobs that are measured side by side, and the round that the schedule has reached."""
+
+    group: JobGroup
+    jobs: tuple[JobPlan, ...]
+    round: int
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ def due_launches(
     folder: RunFolder,
     environment: Callable[[Backend], Provenance | None],
     note: Callable[[str], None],
-) -> Iterator[DueLaunch]:
+) -> Iterator[DueLaunch | DueGroup]:
     """The launches that the folder shows to be missing, read anew for each of them.
 
     A cell is due until it has its record: a runner makes it in the round in which the rounds so far
@@ -30,8 +40,14 @@ def due_launches(
     that cells have missed come before the one that the schedule has reached.
     """
     done: set[str] = set()
-    for planned in schedule(folder.run.plan, folder.run.seed):
+    for unit in schedule(folder.run.plan, folder.run.seed):
+        planned = unit[0]
         if planned.id in done:
+            continue
+        if group := folder.run.plan.group_of.get(planned.id):
+            for one in unit:
+                drop_foreign_rounds(one, folder, environment, note)
+            yield DueGroup(group, unit, planned.round)
             continue
         if planned.measure.most_rounds > 1:
             drop_foreign_rounds(planned, folder, environment, note)

@@ -1,4 +1,4 @@
-"""Executes one job until its round has visited each of its cells, whatever happens to launches."""
+"""Executes a job until its round has visited each of its cells, whatever happens to launches."""
 
 import shutil
 import socket
@@ -14,7 +14,7 @@ from orchestrator.images.image import REVISION_LABEL
 from orchestrator.launchers.base import Launcher, Task
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.job_files import false_claim
-from orchestrator.running.launch import Launch, LaunchProgress, follow_launch, quote_runner
+from orchestrator.running.launch import FollowedLaunch, Launch, LaunchProgress, quote_runner
 from orchestrator.running.launch_limits import Deadline, OutputQuota, QuotaWatch, job_limit_s
 from orchestrator.running.observer import Observer
 from orchestrator.running.record_files import set_aside
@@ -50,10 +50,9 @@ class Availability:
     """The provenance of each backend's jobs, asked once; a refusal is remembered."""
 
     def __init__(self, launcher: Launcher, *, earlier: bool = False) -> None:
-        """`earlier` images of the launcher are of another version, whose commit is their own."""
+        """`earlier`: the launcher executes another version, whose commit is its own."""
         self._launcher = launcher
         self._earlier = earlier
-        self._here = {"hostname": socket.gethostname(), "git_commit": own_commit()}
         self._answers: dict[Backend, Provenance | BenchError] = {}
 
     def prepare(self, backend: Backend) -> Provenance:
@@ -86,13 +85,14 @@ class Availability:
 
     def _ask(self, backend: Backend) -> Provenance | BenchError:
         try:
-            provenance = self._launcher.prepare(backend).model_copy(update=self._here)
+            provenance = self._launcher.prepare(backend)
         except (Unavailable, ImageError, EngineUnavailable) as error:
             return error
-        if not self._earlier:
-            return provenance
-        commit = provenance.image_labels.get(REVISION_LABEL)
-        return provenance.model_copy(update={"git_commit": commit})
+        commit = own_commit()
+        if self._earlier:
+            commit = provenance.git_commit or provenance.image_labels.get(REVISION_LABEL)
+        here = {"hostname": socket.gethostname(), "git_commit": commit}
+        return provenance.model_copy(update=here)
 
 
 @contextmanager
@@ -135,30 +135,62 @@ class LaunchContext:
     clock: Callable[[], float] = time.monotonic
 
 
-def execute_job(
-    job: Job, context: LaunchContext, references: Path | None = None, graphs: Path | None = None
-) -> None:
-    """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
+class JobExecution:
+    """One round of a job, which ends once it has visited each of its cells.
 
-    The folders have what other jobs have made, which the runner only reads. Every launch leaves at
-    least one cell less to visit, so this ends.
+    When a launch dies, its victim gets a verdict and the rest is launched again. Every launch
+    leaves at least one cell less to visit, so this ends.
     """
-    folder, observer = context.folder, context.observer
-    job_ends = context.clock() + job_limit_s(job)
-    pending = folder.due(job.cells, job.round)
-    while pending:
-        rest = job.model_copy(update={"cells": tuple(pending)})
+
+    def __init__(
+        self,
+        job: Job,
+        context: LaunchContext,
+        references: Path | None = None,
+        graphs: Path | None = None,
+        *,
+        sharing: int = 1,
+    ) -> None:
+        """The folders have what other jobs have made, which the runner only reads.
+
+        `sharing` is the number of jobs that share its time.
+        """
+        self._job = job
+        self._context = context
+        self._artifacts = references, graphs
+        self._limit_s = sharing * job_limit_s(job)
+        self._ends: float | None = None
+        self.pending = context.folder.due(job.cells, job.round)
+        """The cells that it still has to visit."""
+
+    def execute(self) -> None:
+        while self.pending:
+            with self.launched() as launch:
+                launch.follow()
+
+    @contextmanager
+    def launched(self) -> Iterator[FollowedLaunch]:
+        """Launch what is pending; at the end of the context each cell of the launch is settled."""
+        folder, observer = self._context.folder, self._context.observer
+        if self._ends is None:
+            self._ends = self._context.clock() + self._limit_s
+        rest = self._job.model_copy(update={"cells": tuple(self.pending)})
         observer.job_started(rest)
         with keep_records(folder, rest, observer.note):
             try:
-                paths = (folder.job_files.write(rest), folder.out(job.id), references, graphs)
-                task = Task(rest, job.cells[0].backend, *paths)
-                launch = launch_job(rest, task, context, job_ends)
+                paths = (folder.job_files.write(rest), folder.out(rest.id), *self._artifacts)
+                task = Task(rest, rest.cells[0].backend, *paths)
+                with launched(rest, task, self._context, self._ends) as followed:
+                    yield followed
             finally:
-                sweep_jobs(folder, [job.id], observer.note)
-        pending = folder.due(pending, job.round, rest)
-        for cell, verdict in launch.verdicts(pending):
-            pending.remove(cell)
+                sweep_jobs(folder, [rest.id], observer.note)
+        self._settle(rest, followed.launch)
+
+    def _settle(self, rest: Job, launch: Launch) -> None:
+        folder, observer = self._context.folder, self._context.observer
+        self.pending = folder.due(self.pending, rest.round, rest)
+        for cell, verdict in launch.verdicts(self.pending):
+            self.pending.remove(cell)
             record = None
             if launch.phase == "verify" and verdict.status == "timeout":
                 record = _without_verification(folder, rest, cell)
@@ -181,12 +213,17 @@ def _without_verification(folder: RunFolder, job: Job, cell: Cell) -> Record | N
 
 
 def record_so_far(
-    folder: RunFolder, cell: Cell, rounds: int, explanation: Reason, remedy: RemedyCode
+    folder: RunFolder,
+    cell: Cell,
+    rounds: int,
+    explanation: Reason | None = None,
+    remedy: RemedyCode = "raise_budget",
 ) -> Record | None:
     """The record of a cell's first rounds; None if there are none, or they tell of none.
 
-    The columns are those that the runner found with the last of them. They are a job's claims, and
-    count as far as those of a record file would.
+    `explanation` says why there are no more, and `remedy` what helps against that. The columns are
+    those that the runner found with the last of them. They are a job's claims, and count as far as
+    those of a record file would.
     """
     jobs = folder.job_files.launched(cell.job_id)
     if not rounds or not jobs:
@@ -195,7 +232,7 @@ def record_so_far(
         results = read_rounds(folder.out(cell.job_id), cell, rounds)
         so_far = results[-1].so_far
         columns = {**so_far, **raw_columns(results)}
-        if rounds < (requested := jobs[-1].measure.rounds):
+        if explanation and rounds < (requested := jobs[-1].measure.rounds):
             facts = {"requested": requested, **facts_behind("before", explanation)}
             columns |= with_doubt(so_far, doubt("few_rounds", "B", rounds, remedy, **facts))
         record = Record.of(jobs[-1], cell, Outcome(status="ok"), columns) if so_far else None
@@ -204,27 +241,34 @@ def record_so_far(
     return None if record is None or false_claim(record, cell, jobs[-1:]) else record
 
 
-def launch_job(
-    job: Job, task: Task, context: LaunchContext, job_ends: float | None = None
-) -> Launch:
-    """Launch the job once, wait for its end, and remove what it was killed at writing.
+@contextmanager
+def launched(
+    job: Job, task: Task, context: LaunchContext, job_ends: float
+) -> Iterator[FollowedLaunch]:
+    """Launch the job once; the context ends with it, and removes what it was killed at writing.
 
-    `job_ends` is the clock's time at which the job as a whole ends; None for a job's only launch.
+    `job_ends` is the clock's time at which the job as a whole ends.
     """
     launch, clock = Launch(job), context.clock
     try:
         with context.launcher.launch(task) as execution:
-            deadline = Deadline(job, clock, job_ends or clock() + job_limit_s(job))
+            deadline = Deadline(job, clock, job_ends)
             progress = LaunchProgress(launch, context.folder, context.observer, deadline)
             quota = QuotaWatch(task.out, OutputQuota.of(job), clock)
-            follow_launch(execution, progress, deadline, quota)
+            yield FollowedLaunch(execution, progress, deadline, quota)
             with suppress(EngineUnavailable):
                 launch.exit = execution.wait()
                 context.folder.write_log(task.job_file, launch.exit.log)
     finally:
         remove_unfinished(task.out)
     _refuse_full_disk(launch, context.folder)
-    return launch
+
+
+def launch_job(job: Job, task: Task, context: LaunchContext) -> Launch:
+    """Launch the job once, and wait for its end."""
+    with launched(job, task, context, context.clock() + job_limit_s(job)) as followed:
+        followed.follow()
+    return followed.launch
 
 
 def _refuse_full_disk(launch: Launch, folder: RunFolder) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from analysis.statistics.ratios import THRESHOLD
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
@@ -13,13 +14,19 @@ from orchestrator.running.artifacts.cache import ARTIFACT_BACKEND
 from orchestrator.running.artifacts.graphs import Graphs, executes_graph
 from orchestrator.running.artifacts.references import References, is_verified
 from orchestrator.running.artifacts.work_counts import WorkCounts
-from orchestrator.running.due_launches import DueLaunch, due_launches
-from orchestrator.running.execute_job import Availability, LaunchContext, execute_job, record_so_far
+from orchestrator.running.due_launches import DueGroup, DueLaunch, due_launches
+from orchestrator.running.execute_job import (
+    Availability,
+    JobExecution,
+    LaunchContext,
+    record_so_far,
+)
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import FAILURES, RunOutcome, end_run, save_skips, save_verdicts
+from orchestrator.running.side_by_side import GroupExecution
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.screen.words.reasons import error_hint, error_text
 from orchestrator.store.store import Store
@@ -60,6 +67,7 @@ class RunExecution:
         `engine_grace_s` the seconds that an engine which went away may take to come back.
         """
         self.folder = folder
+        self.refused: set[Cell] = set()
         self.earlier_images = False
         """True if jobs may execute in images of an earlier version, whose runners refuse fields
         that jobs have gained since."""
@@ -77,7 +85,8 @@ class RunExecution:
         self._devices = devices_of(folder)
         self._context = LaunchContext(launcher, folder, observer)
         version, results = folder.run.version, folder.path.parent
-        self._availability = Availability(launcher, earlier=version is not None)
+        earlier = version is not None and bool(version.images or version.checkout)
+        self._availability = Availability(launcher, earlier=earlier)
         made_by = (self._context, self._availability)
         self._references = References(*made_by, memory_bytes)
         self._graphs = Graphs(results, *made_by, version.graphs if version else {})
@@ -102,7 +111,9 @@ class RunExecution:
         """Measure what the run still misses, with its devices held; nothing is merged."""
         self.begin()
         for due in due_launches(self.folder, self.environment, self._observer.note):
-            if explanation := self.stop_reason():
+            if isinstance(due, DueGroup):
+                GroupExecution(due, [self], THRESHOLD).take_rounds(due.round)
+            elif explanation := self.stop_reason():
                 self.break_off(due, explanation)
             else:
                 self.launch(due)
@@ -128,17 +139,26 @@ class RunExecution:
         self.folder.forget_retried()
         save_skips(self.folder, self._observer)
 
-    def launch(self, due: DueLaunch, rounds: int | None = None) -> None:
+    def launch(self, due: DueLaunch) -> None:
         """Launch what is due; what keeps it from that becomes the verdict of its cells."""
         try:
-            self._execute(due, rounds)
+            self._execute(due)
         except (Unavailable, ImageError, EngineUnavailable) as error:
-            if str(error) not in self._troubles:
-                self._troubles[str(error)] = error
-                text, hint = error_text(error), error_hint(error)
-                self._observer.note(f"{text}; {hint}" if hint else text, error.reason)
-            self.decline(self.folder.due(due.cells, due.round), error)
-        records = filter(None, map(self.folder.record_of, due.cells))
+            self.refuse(self.folder.due(due.cells, due.round), error)
+        self.note_failures(due.cells)
+
+    def refuse(self, cells: Sequence[Cell], error: BenchError) -> None:
+        """Give cells that cannot be launched a verdict."""
+        if str(error) not in self._troubles:
+            self._troubles[str(error)] = error
+            text, hint = error_text(error), error_hint(error)
+            self._observer.note(f"{text}; {hint}" if hint else text, error.reason)
+        self.refused.update(cells)
+        self.decline(cells, error)
+
+    def note_failures(self, cells: Iterable[Cell]) -> None:
+        """Remember whether one of these cells failed, for those who want to stop then."""
+        records = filter(None, map(self.folder.record_of, cells))
         self._failed = self._failed or any(record.status in FAILURES for record in records)
 
     def _save_unavailable(self, cells: Sequence[Cell], error: BenchError) -> None:
@@ -162,6 +182,15 @@ class RunExecution:
         not_started = reason("not_started", cause=cause)
         explanation = reason("stopped_after", round=done, cause=cause) if done else not_started
         save_verdicts(self.folder, self._observer, left, "unavailable", explanation)
+
+    def finish(self, cell: Cell, rounds: int) -> None:
+        """Make the record of the cell's first rounds, which are all that it takes."""
+        record = record_so_far(self.folder, cell, rounds)
+        if record is None:
+            save_verdicts(self.folder, self._observer, [cell], "lost", reason("nothing_left"))
+        else:
+            self.folder.save(record)
+            self._observer.cell_ended(cell, record)
 
     def end(self, then: Callable[[Store], None] | None = None) -> RunOutcome:
         """Merge all that was measured into the database, which `then` may ask.
@@ -194,39 +223,43 @@ class RunExecution:
             return self._availability.prepare(backend)
         return None
 
-    def make_artifacts(self, due: DueLaunch) -> None:
-        """Make what the launch of these cells reads; what refuses is met again by the launch."""
-        with suppress(BenchError):
-            self._with_artifacts(self._job(due))
-
     def _clean(self) -> None:
         with suppress(EngineUnavailable):
             if removed := self._launcher.clean(self._devices):
                 self._observer.note(f"removed {removed} containers that a crashed run had left")
 
-    def _execute(self, due: DueLaunch, rounds: int | None) -> None:
+    def _execute(self, due: DueLaunch) -> None:
         """Execute the job, starting again where it stopped if the engine goes and comes back."""
-        backend, note = due.cells[0].backend, self._observer.note
         while True:
-            job = self._job(due, rounds)
+            job = self.job(due)
             try:
-                job, references, graphs = self._with_artifacts(job)
-                execute_job(job, self._context, references, graphs)
+                self.job_execution(job).execute()
             except EngineUnavailable as error:
-                self._outages += 1
-                if endured := self._outages <= _OUTAGES_ENDURED:
-                    note("the container engine went away; waiting for it to come back")
-                if not (endured and self._availability.comes_back(backend, self._engine_grace_s)):
-                    self._availability.give_up(backend, error)
-                    raise
-                note("the container engine is back")
-                self._clean()
+                self.await_engine(due.cells, error)
             else:
                 return
 
-    def _job(self, due: DueLaunch, rounds: int | None = None) -> Job:
+    def job(self, due: DueLaunch) -> Job:
+        """The job that is due; raises `EngineUnavailable` where none was there or came back."""
         provenance = self._availability.prepare(due.cells[0].backend)
-        return self.folder.run.job(due.cells, provenance, due.round, rounds)
+        return self.folder.run.job(due.cells, provenance, due.round)
+
+    def job_execution(self, job: Job, sharing: int = 1) -> JobExecution:
+        """The execution of a job, which has all that its launches read."""
+        job, references, graphs = self._with_artifacts(job)
+        return JobExecution(job, self._context, references, graphs, sharing=sharing)
+
+    def await_engine(self, cells: Sequence[Cell], error: EngineUnavailable) -> None:
+        """Wait until the engine is back; raises the error if it does not come."""
+        backend, note = cells[0].backend, self._observer.note
+        self._outages += 1
+        if endured := self._outages <= _OUTAGES_ENDURED:
+            note("the container engine went away; waiting for it to come back")
+        if not (endured and self._availability.comes_back(backend, self._engine_grace_s)):
+            self._availability.give_up(backend, error)
+            raise error
+        note("the container engine is back")
+        self._clean()
 
     def _with_artifacts(self, job: Job) -> tuple[Job, Path | None, Path | None]:
         job, graphs = self._graphs.ensure(job)
@@ -275,7 +308,7 @@ def estimates_s(folder: RunFolder, cells: Iterable[Cell]) -> dict[str, float]:
     sharing = Counter(entry.cell.job_id for entry in entries)
     return {
         cell.id: entry.estimate_s
-        + entry.launch_s * plan.measure[cell.backend].rounds / sharing[cell.job_id]
+        + entry.launch_s * plan.measure_of(cell).rounds / sharing[cell.job_id]
         for entry in entries
         for cell in [entry.cell]
     }

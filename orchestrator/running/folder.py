@@ -48,7 +48,7 @@ from orchestrator.system.files import (
     remove_half_made,
     translate_os_errors,
 )
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, QuestionKey
 from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
@@ -68,7 +68,7 @@ class RunFolder:
     def __init__(self, path: Path, run: RunFile) -> None:
         self.path = path
         self.run = run
-        self.rounds = RoundFiles(self.records, run.plan.measure)
+        self.rounds = RoundFiles(self.records, run.most_results)
         self.damaged: dict[Path, Damaged] = {}
         """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
@@ -285,14 +285,30 @@ class RunFolder:
         return {cell_id: record.status for cell_id, record in self.sound_records().items()}
 
     def unfinished(self) -> list[Cell]:
-        """The cells without a sound record, or with a verdict that is to be retried."""
+        """The cells without a sound record or with a verdict that is to be retried.
+
+        With them come those that are measured side by side with them.
+        """
         verdicts = self.verdicts()
-        return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)]
+        due = {cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)}
+        due.update(self.beside(due))
+        return [cell for cell in self.cells if cell in due]
+
+    def beside(self, due: Collection[Cell]) -> list[Cell]:
+        """Other cells with a result that was measured side by side with these."""
+        compared = {*filter(None, map(self._comparison, due))}
+        others = [cell for cell in self.cells if compared and self._comparison(cell) in compared]
+        records = {cell: self.record_of(cell) for cell in others if cell not in due}
+        return [cell for cell, record in records.items() if record and record.status == "ok"]
+
+    def _comparison(self, cell: Cell) -> tuple[str, QuestionKey] | None:
+        group = self.run.plan.group_of.get(cell.job_id)
+        return (group.name, cell.question) if group else None
 
     def forget_retried(self) -> None:
-        """Drop the verdicts that are to be retried, so that their cells are due again."""
+        """Drop the verdicts of cells that are unfinished, so that they are due again."""
         verdicts = self.verdicts()
-        self.forget([cell for cell in self.cells if verdicts.get(cell.id) in RETRIED])
+        self.forget([cell for cell in self.unfinished() if cell.id in verdicts])
 
     def forget(self, cells: Collection[Cell]) -> None:
         """Remove the records of these cells, so that they are due again; results of rounds stay."""

@@ -1,32 +1,32 @@
-"""Two runs whose launches take turns: a run, and the baseline that it is compared with."""
+"""Two runs that are measured side by side: a run, and the baseline that it is compared with."""
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
 from typing import Self
 
+import runner
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.checkout import Checkout
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan, RunSource, planned_jobs
+from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.create import new_run_file, require_resumable, require_runnable
-from orchestrator.running.due_launches import DueLaunch, drop_foreign_rounds, due_launches
+from orchestrator.running.due_launches import DueGroup, drop_foreign_rounds, due_launches
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer, PassingObserver
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
-from orchestrator.running.run_file import Interleaving, RecordedVersion, new_run_id
+from orchestrator.running.run_file import Interleaving, RecordedVersion, RunFile, new_run_id
+from orchestrator.running.side_by_side import GroupExecution
 from orchestrator.screen.words.reasons import reason_text
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo
-from runner.contract.job import Job
+from runner.contract.job import Job, Provenance
 from runner.contract.models import ModelSpec
-from runner.contract.reasons import Reason, ReasonCode, reason
+from runner.contract.reasons import Reason
 from runner.contract.record.record import Record
-from runner.contract.rounds import read_rounds
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,13 @@ class BaselineVersion:
     """The prepared graph of each cell that executed one, by cell id."""
     models: Mapping[str, ModelSpec] = field(default_factory=dict)
     """The models that it has otherwise, by name."""
+    checkout: Checkout | None = None
+    """The other checkout whose runner executes its jobs; None for our own, and for images'."""
 
 
 @dataclass(frozen=True)
 class BothFolders:
-    """The folders of two runs whose launches take turns."""
+    """The folders of two runs that are measured side by side."""
 
     run: RunFolder
     baseline: RunFolder
@@ -94,8 +96,12 @@ def create_both(
     require_runnable(plan, results, options)
     first = new_run_file(plan, source, results, options)
     run_id = new_run_id(results, first.run_id)
+    checkout = version.checkout
     recorded = RecordedVersion(
-        compared=run_id, images=tuple(version.images), graphs=dict(version.graphs)
+        compared=run_id,
+        images=tuple(version.images),
+        checkout=checkout,
+        graphs=dict(version.graphs),
     )
     to_run = plan.model_copy(
         update={
@@ -105,15 +111,27 @@ def create_both(
     )
     untraced = replace(first.options, trace=False)
     baseline = first.model_copy(update={"plan": to_run, "options": untraced, "version": recorded})
+    if checkout is not None:
+        baseline = baseline.model_copy(update={"git_commit": checkout.commit})
+        require_executable(baseline)
     turns = Interleaving(baseline=baseline, threshold=threshold)
     run = first.model_copy(update={"run_id": run_id, "interleaving": turns})
     # The run's own folder first: it names the baseline in full, so that `open` can make the other.
     return BothFolders(RunFolder.create(results, run), RunFolder.create(results, baseline))
 
 
+def require_executable(baseline: RunFile) -> None:
+    """Insist that the checkout of a baseline, if it is one, can execute what the baseline plans."""
+    if baseline.version is None or baseline.version.checkout is None:
+        return
+    first = {entry.cell.job_id: entry.cell for entry in baseline.plan.with_decision("run")}
+    here = Provenance(launcher=baseline.launcher, orchestrator_version=runner.__version__)
+    baseline.version.checkout.require(baseline.job([cell], here) for cell in first.values())
+
+
 @dataclass(frozen=True)
 class BothOutcomes:
-    """The ends of two runs whose launches took turns."""
+    """The ends of two runs that were measured side by side."""
 
     run: RunOutcome
     baseline: RunOutcome
@@ -129,7 +147,7 @@ class BothOutcomes:
 
 
 class InterleavedExecution:
-    """Two runs under way: each launch of the one has its fellow among those of the other."""
+    """Two runs under way whose jobs are measured side by side, each with its own counterpart."""
 
     def __init__(
         self,
@@ -143,119 +161,40 @@ class InterleavedExecution:
         assert folders.run.run.interleaving is not None
         self._threshold = folders.run.run.interleaving.threshold
         self._observer = observer
-        beside = BaselineObserver(observer)
         self._run, self._baseline = (
             RunExecution(folder, launcher, listener, options, memory_bytes=memory_bytes)
             for folder, launcher, listener in zip(
-                (folders.run, folders.baseline), launchers, (observer, beside), strict=True
+                (folders.run, folders.baseline),
+                launchers,
+                (observer, BaselineObserver(observer)),
+                strict=True,
             )
         )
-        self._sides = ((self._run, self._baseline), (self._baseline, self._run))
 
     def run(self) -> BothOutcomes:
         """Measure what both still miss; merge all there is, also when interrupted."""
         with self._run.occupied():
             try:
-                for side, _ in self._sides:
+                for side in (self._run, self._baseline):
                     side.begin()
-                for side, _ in self._sides:
-                    for planned in planned_jobs(side.folder.run.plan):
-                        drop_foreign_rounds(
-                            planned, side.folder, side.environment, self._observer.note
-                        )
-                self._even_out(self._baseline.folder.cells)
-                folder, environment = self._run.folder, self._run.environment
-                for due in due_launches(folder, environment, self._observer.note):
-                    self._measure(due)
+                self._measure()
             except BaseException:
-                for side, _ in self._sides:
+                for side in (self._run, self._baseline):
                     side.keep()
                 raise
             baseline = self._baseline.end()
             return BothOutcomes(self._run.end(), baseline)
 
-    def _even_out(self, cells: Iterable[Cell]) -> None:
-        """Leave whole pairs alone: what one side has beyond the other is measured anew, in pairs.
-
-        Where the other side ended without a measurement there will be none, and this one ends with
-        what it has.
-        """
-        for cell in cells:
-            records = [side.folder.record_of(cell) for side, _ in self._sides]
-            if None not in records:
-                continue
-            for (side, other), record in zip(self._sides, records, strict=True):
-                if record is not None and record.status != "ok":
-                    self._end_beside(other, cell, record)
-                elif record is not None:
-                    side.folder.forget([cell])
-            counts = [side.folder.rounds.count(cell) for side, _ in self._sides]
-            for side, _ in self._sides:
-                if side.folder.record_of(cell) is None:
-                    side.folder.rounds.drop([cell], kept=min(counts))
-
-    def _measure(self, due: DueLaunch) -> None:
-        """Launch one pair, or one for the cells that it ends and one for the others."""
-        self._even_out(due.cells)
-        if explanation := self._run.stop_reason() or self._baseline.stop_reason():
-            for side, _ in self._sides:
-                side.break_off(due, explanation)
-            return
-        groups: dict[int, list[Cell]] = {}
-        for cell in due.cells:
-            groups.setdefault(self._pairs_planned(cell, due.round), []).append(cell)
-        for pairs, group in sorted(groups.items()):
-            self._launch_pair(DueLaunch(tuple(group), due.round), pairs)
-
-    def _pairs_planned(self, cell: Cell, pair: int) -> int:
-        """The number of pairs that the cell takes, by those before this one."""
-        from analysis.regress.verdicts import looks_from, pairs_to_take
-
-        measure = self._run.folder.run.plan.measure[cell.backend]
-        after, before = (_logarithms(side.folder, cell, pair - 1) for side, _ in self._sides)
-        pairs = pairs_to_take(before, after, looks_from(measure.rounds), self._threshold)
-        return min(pairs, measure.most_rounds)
-
-    def _launch_pair(self, due: DueLaunch, pairs: int) -> None:
-        """Launch a round on both sides; a cell that ends on one side ends on the other as well."""
-        from analysis.regress.verdicts import is_baseline_first
-
-        left = due
-        for side, other in self._sides[::-1] if is_baseline_first(due.round) else self._sides:
-            if not left.cells:
-                return
-            if side is self._baseline:
-                self._run.make_artifacts(left)  # the baseline's image may know no such versions
-            side.launch(left, pairs)
-            records = {cell: side.folder.record_of(cell) for cell in left.cells}
-            for cell, record in records.items():
-                if record is not None and record.status != "ok":
-                    self._end_beside(other, cell, record)
-            ended = {cell for cell, record in records.items() if record and record.status != "ok"}
-            left = replace(left, cells=tuple(cell for cell in left.cells if cell not in ended))
-        for cell in left.cells:
-            for side, other in self._sides:
-                if (record := side.folder.record_of(cell)) is not None:
-                    self._end_beside(other, cell, record)
-
-    def _end_beside(self, side: RunExecution, cell: Cell, record: Record) -> None:
-        """End a cell by the rounds that it has, since it has ended on the other side."""
-        if side.folder.record_of(cell) is not None:
-            return
-        code: ReasonCode = "baseline_ended" if side is self._run else "compared_ended"
-        done = side.folder.rounds.count(cell)
-        status = None if record.status == "ok" else record.status
-        side.break_off(DueLaunch((cell,), done + 1), reason(code, status=status), "read_why")
-
-
-def _logarithms(folder: RunFolder, cell: Cell, rounds: int) -> list[float]:
-    """The logarithms of the times of a sample by the medians of the cell's first rounds."""
-    results = read_rounds(folder.out(cell.job_id), cell, rounds)
-    return [
-        math.log(max(1.0, median(result.durations_ns)) * len(result.durations_ns))
-        - math.log(max(1, result.samples))
-        for result in results
-    ]
+    def _measure(self) -> None:
+        run, baseline = self._run, self._baseline
+        for due in due_launches(run.folder, run.environment, self._observer.note):
+            assert isinstance(due, DueGroup), "each of its jobs has a counterpart"
+            for planned in due.jobs:
+                drop_foreign_rounds(
+                    planned, baseline.folder, baseline.environment, self._observer.note
+                )
+            # The baseline's records first, so that the run's are the latest of their series.
+            GroupExecution(due, (baseline, run), self._threshold).take_rounds(due.round)
 
 
 class BaselineObserver(PassingObserver):

@@ -13,7 +13,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.launch_limits import Deadline, QuotaWatch, Step
 from orchestrator.running.observer import Observer
 from orchestrator.system.text import escape_control_line
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, QuestionKey
 from runner.contract.errors import JobError
 from runner.contract.job import Job
 from runner.contract.processes import end_facts, last_line
@@ -49,6 +49,10 @@ class Launch:
     """The outcome for which the host ended it; None if it ended by itself."""
     exit: Exit | None = None
     """None if the container engine was lost before the exit status was known."""
+    turn_limit_s: float | None = None
+    """The seconds that its present burst may take; None for what is none."""
+    waits_at: Cell | None = None
+    """The cell at which it waits for its turn; None while it works and once it has ended."""
 
     @property
     def outcome(self) -> LaunchOutcome:
@@ -89,8 +93,9 @@ def quote_runner(words: str) -> str:
     return escape_control_line(shortened)
 
 
-EventKind = Literal["phase", "recorded", "visited"]
-"""A phase begins; a cell's record is in the output folder; a round's result of it is."""
+EventKind = Literal["phase", "recorded", "visited", "waits"]
+"""A phase begins; a cell's record is in the output folder; a round's result of it is; the job waits
+for its turn."""
 
 
 @dataclass(frozen=True)
@@ -120,28 +125,72 @@ def read_event(line: str, cells: Mapping[str, Cell]) -> ProgressEvent | None:
         concerns_all = "cell_id" in event and name is None
         is_known = phase in get_args(Phase) and (cell is not None or concerns_all)
         return ProgressEvent(kind, cell, phase) if is_known else None
-    return ProgressEvent(kind, cell) if kind in ("recorded", "visited") and cell else None
+    if kind not in ("recorded", "visited", "waits") or cell is None:
+        return None
+    return ProgressEvent(kind, cell)
 
 
 _LOOKS = 3
 """Times that a cell's result is looked for because the job says that it is there."""
 
 
-def follow_launch(
-    execution: TaskExecution, progress: "LaunchProgress", deadline: Deadline, quota: QuotaWatch
-) -> None:
-    launch = progress.launch
-    while launch.stopped is None:
-        try:
-            line = execution.lines.get(timeout=min(deadline.left_s, quota.left_s))
-        except Empty:
-            pass
-        else:
-            if line is None:
+class FollowedLaunch:
+    """A launch under way, followed until it ends or waits for its turn."""
+
+    def __init__(
+        self,
+        execution: TaskExecution,
+        progress: "LaunchProgress",
+        deadline: Deadline,
+        quota: QuotaWatch,
+    ) -> None:
+        self.launch = progress.launch
+        self._execution = execution
+        self._progress = progress
+        self._deadline = deadline
+        self._quota = quota
+
+    @property
+    def question(self) -> QuestionKey | None:
+        """The question of the cell at which it waits for its turn; None once it has ended."""
+        cell = self.launch.waits_at
+        return None if cell is None or self.launch.stopped else cell.question
+
+    @property
+    def timeout_s(self) -> float:
+        return self.launch.job.timeout_s
+
+    def follow(self) -> None:
+        launch, lines = self.launch, self._execution.lines
+        while launch.stopped is None:
+            try:
+                line = lines.get(timeout=min(self._deadline.left_s, self._quota.left_s))
+            except Empty:
+                pass
+            else:
+                if line is None:
+                    return
+                self._progress.note(line)
+            launch.stopped = _too_long(launch, self._deadline) or _too_much(launch, self._quota)
+            if launch.stopped is None and launch.waits_at is not None:
                 return
-            progress.note(line)
-        launch.stopped = _too_long(launch, deadline) or _too_much(launch, quota)
-    execution.kill()
+        self._execution.kill()
+
+    def take_burst(self, burst_s: float, limit_s: float) -> None:
+        """Let it iterate for so long, until it waits again or has ended."""
+        self.launch.turn_limit_s = limit_s
+        self._take_turn({"burst_s": burst_s}, limit_s)
+        self.launch.turn_limit_s = None
+
+    def go_on(self) -> None:
+        """Let it go on behind its bursts, until it waits again or has ended."""
+        self._take_turn({}, self.timeout_s)
+
+    def _take_turn(self, order: Mapping[str, float], limit_s: float) -> None:
+        self.launch.waits_at = None
+        self._deadline.grant(limit_s)
+        self._execution.send(json.dumps(order))
+        self.follow()
 
 
 def _too_long(launch: Launch, deadline: Deadline) -> LaunchOutcome | None:
@@ -150,6 +199,9 @@ def _too_long(launch: Launch, deadline: Deadline) -> LaunchOutcome | None:
     if deadline.is_the_jobs:
         explanation = reason("job_limit", phase=launch.phase)
         return LaunchOutcome("timeout", explanation, True, is_the_jobs=True)
+    if launch.turn_limit_s is not None:
+        explanation = reason("burst_not_done", limit_s=launch.turn_limit_s)
+        return LaunchOutcome("lost", explanation, False)
     explanation = reason("not_done", limit_s=launch.job.timeout_s, phase=launch.phase)
     return LaunchOutcome("timeout", explanation, True)
 
@@ -182,6 +234,8 @@ class LaunchProgress:
             return
         if event.phase is not None:
             self._enter(event.phase, event.cell)
+        elif event.kind == "waits":
+            self.launch.waits_at = event.cell if self.launch.job.takes_turns else None
         elif event.cell is not None:
             self._look_for(event.kind, event.cell)
 

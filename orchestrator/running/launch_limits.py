@@ -63,6 +63,10 @@ class Deadline:
         """True if it is the job as a whole that has taken too long."""
         return self._clock() >= self._job_ends
 
+    def grant(self, seconds: float) -> None:
+        """Give what it does from now on so many seconds."""
+        self._step_ends = self._clock() + seconds
+
     def begin(self, step: Step) -> None:
         """Give the step the whole timeout, unless it began before."""
         if self._begun[step] < (self._loads if step.kind == "load" else 1):

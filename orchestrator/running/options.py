@@ -4,8 +4,10 @@ Little is imported here, as every `--help` of a command that measures waits for 
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 import typer
@@ -136,15 +138,9 @@ WeightsSeed = Annotated[
         parser=number_parser(0, _LARGEST_SEED),
     ),
 ]
-Images = Annotated[
-    list[ChosenImage] | None,
-    typer.Option(
-        "--image",
-        metavar="BACKEND=REF",
-        help="Execute the backend's jobs in this image, whoever made it. Repeatable.",
-        parser=ChosenImage.parse,
-    ),
-]
+_IN_IMAGE = "Execute the backend's jobs in this image, whoever made it. Repeatable"
+_image = partial(typer.Option, "--image", metavar="BACKEND=REF", parser=ChosenImage.parse)
+Images = Annotated[list[ChosenImage] | None, _image(help=f"{_IN_IMAGE}.")]
 HiddenScratch = Annotated[
     bool,
     typer.Option(
@@ -189,7 +185,10 @@ class RunOptions:
             callback=_set_variables,
         ),
     ] = None
-    image: Images = None
+    image: Annotated[
+        list[ChosenImage] | None,
+        _image(help=f"{_IN_IMAGE}; a backend's second image is compared with its first."),
+    ] = None
     label: Annotated[
         list[Label] | None,
         typer.Option(
@@ -227,7 +226,21 @@ class RunOptions:
 
     @property
     def images(self) -> dict[Backend, str]:
+        """The image of each backend; of two, the second one."""
         return {image.backend: image.reference for image in self.image or ()}
+
+    @property
+    def first_images(self) -> tuple[ChosenImage, ...]:
+        """The first image of each backend that has two, with which the second is compared."""
+        counts = Counter(image.backend for image in self.image or ())
+        for backend, count in counts.items():
+            if count > 2:
+                raise UsageError(
+                    f"--image: {backend} has {count} images, and two are compared at once",
+                    hint="name the baseline first, then the image that it is compared with",
+                )
+        firsts = {image.backend: image for image in reversed(self.image or ())}
+        return tuple(firsts[backend] for backend, count in counts.items() if count > 1)
 
     def alone(self) -> "RunOptions":
         """These options without the others of the command that offers them."""

@@ -1,7 +1,7 @@
 """Records in a run's folder: those of rounds, compacted ones, and strays."""
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,12 @@ from orchestrator.store.records.find import files_below
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.parquet import UNREADABLE, read_table
-from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file
-from runner.contract.job import Measure
 from runner.contract.record.files import record_of, rows, write_one_row
 from runner.contract.record.record import Record
-from runner.contract.rounds import read_rounds, round_path
+from runner.contract.rounds import RoundResult, read_rounds, round_path
 
 _NAMED = 1_000
 """Strays that are named; a job may leave any number of them."""
@@ -37,21 +35,21 @@ _Rows = Mapping[str, Mapping[str, Any]]
 class RoundFiles:
     """Results of the rounds before the last one, which lie beside a run's records."""
 
-    def __init__(self, records: Path, measures: Mapping[Backend, Measure]) -> None:
+    def __init__(self, records: Path, most: Callable[[Cell], int]) -> None:
+        """`most` is the number of rounds of a cell that leave a result."""
         self._records = records
-        self._measures = measures
+        self._most = most
         self.damaged: dict[str, Damaged] = {}
         """The results that were dropped or set aside since it was opened, by cell id."""
 
     def has(self, cell: Cell, round_: int) -> bool:
         """True if this round has visited the cell: its result is there, and the ones before it.
 
-        If one of them is missing or damaged they are all dropped: the cell starts over. The last
-        round that a cell can have leaves a record, and no result counts in its place.
+        If one of them is missing or damaged they are all dropped: the cell starts over. Where the
+        last round leaves a record, no result counts in its place.
         """
         folder = self._records / cell.job_id
-        is_last = round_ >= self._measures[cell.backend].most_rounds
-        if is_last or not os.path.lexists(round_path(folder, cell, round_)):
+        if round_ > self._most(cell) or not os.path.lexists(round_path(folder, cell, round_)):
             return False
         try:
             read_rounds(folder, cell, round_)
@@ -63,13 +61,16 @@ class RoundFiles:
 
     def count(self, cell: Cell) -> int:
         """The rounds that have visited the cell, one after the other from the first."""
-        most = self._measures[cell.backend].most_rounds
-        return next((number for number in range(most - 1, 0, -1) if self.has(cell, number)), 0)
+        rounds = range(self._most(cell), 0, -1)
+        return next((number for number in rounds if self.has(cell, number)), 0)
+
+    def read(self, cell: Cell, rounds: int) -> list[RoundResult]:
+        return read_rounds(self._records / cell.job_id, cell, rounds)
 
     def paths(self, cell: Cell, kept: int = 0) -> list[Path]:
         """The files of results that the cell may have, behind so many first rounds."""
         folder = self._records / cell.job_id
-        rounds = range(kept + 1, self._measures[cell.backend].most_rounds + 1)
+        rounds = range(kept + 1, self._most(cell) + 2)
         return [round_path(folder, cell, number) for number in rounds]
 
     def drop(self, cells: Iterable[Cell], kept: int = 0) -> int:

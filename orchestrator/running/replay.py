@@ -15,7 +15,7 @@ from analysis.results.selection import runs_with
 from analysis.results.source import text
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
-from orchestrator.planning.estimate import cell_estimate
+from orchestrator.planning.estimate import iteration_estimate, timed_estimate
 from orchestrator.planning.plan import Plan, PlannedCell, RunSource
 from orchestrator.running.create import create_run
 from orchestrator.running.folder import RunFolder
@@ -122,7 +122,7 @@ def find_original(result_id: str, database: Path) -> Original:
 def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
     """Make the folder of a run that measures this result's cell again, with the same seeds."""
     job, cell = original.job, original.cell
-    seconds = cell_estimate(cell, job.model, job.measure)
+    seconds = timed_estimate(cell, iteration_estimate(cell, job.model), job.measure)
     plan = Plan(
         entries=(PlannedCell(cell=cell, decision="run", estimate_s=seconds),),
         notes=(f"replays {original.measured.result_id}",),
@@ -192,9 +192,7 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
     (cell,) = job.cells
     if launcher != run.launcher or cell not in {entry.cell for entry in run.plan.entries}:
         return False
-    # Where launches take turns, a job has the number of rounds that its pairs took.
-    rounds = job.measure.rounds if run.interleaving or run.version else None
-    planned = run.job([cell], job.provenance, job.round, rounds)
+    planned = run.job([cell], job.provenance, job.round)
     return all(getattr(job, name) == getattr(planned, name) for name in _CHOSEN)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
+from orchestrator.launchers.checkout import Checkout
 from orchestrator.launchers.registry import Pinned
 from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import spreads_of_path
@@ -18,7 +19,7 @@ from orchestrator.system.text import format_size
 from runner.contract.cell import Cell, FileName, Frozen, Purpose
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.files import read_plain
-from runner.contract.job import Job, ProcessSpread, Provenance
+from runner.contract.job import Job, ProcessSpread, Provenance, SideBySide
 from runner.contract.web import BrowserChoice
 
 RUN_FILE = "run.json"
@@ -38,6 +39,8 @@ class RecordedVersion(Frozen):
     """The run that is compared with it, launch by launch."""
     images: tuple[Pinned, ...]
     """The images that its jobs execute in, one for each backend."""
+    checkout: Checkout | None = None
+    """The other checkout whose runner executes its jobs; null for our own, and for images'."""
     graphs: dict[str, FileName] = Field(default_factory=dict)
     """The prepared graphs that its jobs execute, as long as they are there, by cell id."""
 
@@ -81,25 +84,19 @@ class RunFile(RunSource):
         assert self.options.seed is not None
         return self.options.seed
 
-    def job(
-        self,
-        cells: Sequence[Cell],
-        provenance: Provenance,
-        round_: int = 1,
-        rounds: int | None = None,
-    ) -> Job:
+    def job(self, cells: Sequence[Cell], provenance: Provenance, round_: int = 1) -> Job:
         """The job that carries these cells, which share model, runtime, precision and mode.
 
-        `round_` counts from 1; `rounds` is their number, None for that of the plan.
+        `round_` counts from 1.
         """
         plan, first = self.plan, cells[0]
-        measure = plan.measure[first.backend]
+        measure = plan.measure_of(first)
         return Job(
             run_id=self.run_id,
             id=first.job_id,
             model=plan.models[first.model],
             cells=tuple(cells),
-            measure=measure.of_rounds(rounds) if rounds else measure,
+            measure=measure,
             limits=plan.limits[first.backend],
             seed=self.seed,
             weights_seed=self.options.weights_seed,
@@ -111,7 +108,21 @@ class RunFile(RunSource):
             browser=self.browser_of(first),
             process_spreads=spreads_of_path(self.process_spreads, first) or None,
             interleaved_with=self.interleaving and self.interleaving.baseline.run_id,
+            side_by_side=self._side_by_side(first.job_id),
         )
+
+    def _side_by_side(self, job_id: str) -> SideBySide | None:
+        group = self.plan.group_of.get(job_id)
+        if group is None:
+            return None
+        compared = self.version.compared if self.version else self.run_id
+        name = f"{compared}.{group.name}"
+        return SideBySide(group=name, looks=group.looks, together=group.together)
+
+    def most_results(self, cell: Cell) -> int:
+        """The rounds that leave a result: the last one leaves a record, unless others decide it."""
+        rounds = self.plan.measure_of(cell).most_rounds
+        return rounds if cell.job_id in self.plan.group_of else rounds - 1
 
     def browser_of(self, cell: Cell) -> BrowserChoice | None:
         """The chosen browser, where the cell executes in one: an image has its own."""

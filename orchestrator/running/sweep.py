@@ -37,7 +37,7 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
     """Sweep the output folders of these jobs; what was found is noted in one line for each."""
     for job_id in folder.jobs.keys() & set(job_ids):
         cells = folder.jobs[job_id]
-        rounds = folder.run.plan.measure[cells[0].backend].most_rounds
+        rounds = folder.run.plan.measure_of(cells[0]).most_rounds
         sweep = Sweep(folder.records / job_id, output_names(cells, rounds), folder.path)
         line = sweep.sweep()
         if line is not None:

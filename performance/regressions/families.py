@@ -11,7 +11,9 @@ from analysis.regress.cases import Case, case_of
 from analysis.regress.judgements import case_p_values
 from analysis.regress.launches import LaunchedResult, PastResult
 from analysis.regress.steps import levels_of
-from analysis.regress.verdicts import RegressionVerdict, looks_from, pairs_to_take, verdict_on
+from analysis.regress.verdicts import RegressionVerdict, verdict_on
+from analysis.statistics.paired import PairedRatio
+from orchestrator.planning.groups import LOOKS
 from performance.regressions.noise import Floats, ReplicateNoise
 
 CHANGED_SHARE = 0.05
@@ -38,8 +40,9 @@ class Family:
     """Launches a side, and of each earlier run."""
     history: int = 0
     """Earlier runs."""
-    paired: bool = False
-    """True if launches of both sides took turns, as many as `pairing` asks for."""
+    side_by_side: bool = False
+    """True if launches of both sides are rounds side by side, of which as many as decide are taken.
+    """
     threshold: float = 0.05
 
     @property
@@ -65,7 +68,7 @@ def watched_verdicts(
 def _cases(family: Family, noise: ReplicateNoise, random: np.random.Generator) -> Iterator[Case]:
     runs = family.history + 2
     hours = random.integers(len(noise.cells[0].runs), size=runs)
-    if family.paired:
+    if family.side_by_side:
         hours[-1] = hours[-2]
     low, high = map(math.log, OTHER_CVS)
     for number in range(family.cells):
@@ -74,33 +77,25 @@ def _cases(family: Family, noise: ReplicateNoise, random: np.random.Generator) -
         values = noise.series(random, cv, hours, family.launches)
         if number < family.changed:
             values[-1] += math.log(family.step)
-        yield simulated_case(values, family.threshold, paired=family.paired)
+        yield simulated_case(values, family.threshold, side_by_side=family.side_by_side)
 
 
-def simulated_case(values: Floats, threshold: float, *, paired: bool) -> Case:
+def simulated_case(values: Floats, threshold: float, *, side_by_side: bool) -> Case:
     """The case of the last run against the one before it, from logarithms, a row for each run."""
-    runs = [list(row) for row in values]
-    if paired:
-        count = _pairs_taken(runs[-2], runs[-1], threshold)
-        runs[-2:] = [run[:count] for run in runs[-2:]]
+    runs, pair = [list(row) for row in values], None
+    if side_by_side:
+        pair = _rounds_taken(values[-1] - values[-2], threshold)
+        runs[-2:] = [run[: len(pair.logarithms)] for run in runs[-2:]]
     history = history_of(runs)
     before, after = (_observation(past) for past in history[-2:])
-    if paired:
-        after.facts["interleaved_with"] = before.facts["run_id"]
-    return case_of(before, after, history, {}, threshold)
+    return case_of(before, after, history, {}, threshold, pair)
 
 
-def _pairs_taken(before: list[float], after: list[float], threshold: float) -> int:
-    """The number of pairs after which an interleaved comparison of these launches ends."""
-    looks = looks_from(0)
-    return next(
-        (
-            look
-            for look in looks[:-1]
-            if pairs_to_take(before[: look - 1], after[: look - 1], looks, threshold) == look
-        ),
-        looks[-1],
-    )
+def _rounds_taken(logarithms: Floats, threshold: float) -> PairedRatio:
+    """The ratio by the rounds after which a comparison side by side ends."""
+    looks = (PairedRatio(tuple(map(float, logarithms[:look])), LOOKS) for look in LOOKS)
+    *earlier, last = looks
+    return next((one for one in earlier if one.is_decided(threshold)), last)
 
 
 def history_of(runs: list[list[float]]) -> list[PastResult]:
@@ -129,7 +124,6 @@ def _observation(past: PastResult) -> LaunchedResult:
         "process_spread_processes": None,
         "process_spread_degrees": None,
         "process_spread_queue": None,
-        "interleaved_with": None,
     }
     launches = tuple(map(math.exp, past.logarithms))
     return LaunchedResult(facts, float(np.median(launches)), launches)

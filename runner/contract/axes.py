@@ -314,6 +314,11 @@ NUMBER_AXES: tuple[AxisName, ...] = tuple(
     axis.name for axis in AXES if axis.kind not in ("model", "choice")
 )
 ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
+QUESTION_AXES: tuple[AxisName, ...] = (
+    *("mode", "scenario", "batch_size", "sequence_length", "image_size", "audio_seconds"),
+    *("new_tokens", "target_qps", "slo_ms", "workers"),
+)
+"""The axes on which cells agree that answer one question: how fast is what, at this size?"""
 COUNT_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "count")
 """Numbers of those that work; absent from an id where the machine decides."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from runner.contract.axes import (
+    QUESTION_AXES,
     RUNTIMES,
     SIZE_LETTERS,
     Backend,
@@ -26,6 +27,9 @@ ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference", "prepare", "count"]
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {name: of[0] for name, of in RUNTIMES.items()}
+
+
+QuestionKey = tuple[object, ...]
 
 
 class Frozen(BaseModel):
@@ -61,6 +65,11 @@ class Cell(Frozen):
     def id(self) -> str:
         """A readable id that globs can select: `cpu-bert-tiny-fp32-b8-s128-inference`."""
         return "-".join(filter(None, (self._stem, self.shape, self.mode, self.pure, self.pattern)))
+
+    @property
+    def question(self) -> QuestionKey:
+        """All that cells agree in which are measured side by side."""
+        return tuple(getattr(self, name) for name in QUESTION_AXES)
 
     @property
     def shape(self) -> str:

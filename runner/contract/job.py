@@ -39,6 +39,10 @@ class Measure(Frozen):
     max_rounds: PositiveInt | None = None
     """Most launches of a cell whose median is not precise before; null: no more than `rounds`."""
 
+    side_by_side: bool | None = None
+    """True if cells of several models are compared side by side too, false if none are; null: those
+    that differ in runtime, precision or threads alone."""
+
     @property
     def warmup_window_s(self) -> float:
         """Least seconds of a window of the warm-up: 0.2 in `quick`, 1 in `standard`, 4 in `audit`.
@@ -153,6 +157,18 @@ class Provenance(Frozen):
     orchestrator_version: str
 
 
+class SideBySide(Frozen):
+    """Jobs that are compared: in each round all of their group are launched anew."""
+
+    group: FileName
+    """The group's id, which its results share whatever their run."""
+    looks: tuple[PositiveInt, ...] = Field(min_length=1)
+    """Numbers of rounds, planned beforehand, after which the comparison may end."""
+    together: bool = True
+    """True if its launches are loaded together and take bursts in turns; else launches take
+    turns."""
+
+
 class Job(Frozen):
     """The cells that one container executes: they share a loaded model and a mode."""
 
@@ -192,7 +208,9 @@ class Job(Frozen):
     process_spread: ProcessSpread | None = None
     """The one of the device that was found there; null before it is, and if nobody measured it."""
     interleaved_with: FileName | None = None
-    """The run whose launches take turns with those of this one; null else."""
+    """The run that is compared with this one, launch by launch; null else."""
+    side_by_side: SideBySide | None = None
+    """The comparison that decides how many rounds there are; null for a job that stands alone."""
     counted: dict[str, dict[str, float]] | None = None
     """Polynomials of a model's work that a job counted, see `runner.contract.models.work`; null for
     the catalogue's models, and for those that nobody counted."""
@@ -200,6 +218,11 @@ class Job(Frozen):
     @property
     def timeout_s(self) -> float:
         return self.limits.timeout_s(self.measure)
+
+    @property
+    def takes_turns(self) -> bool:
+        """True if it works only when it is told to, while others are loaded beside it."""
+        return bool(self.side_by_side and self.side_by_side.together)
 
     def of_cell(self, cell: Cell) -> "Job":
         """The job with one cell, as its record has it: without what follows from the model."""

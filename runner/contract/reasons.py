@@ -7,11 +7,12 @@ from typing import Any, Literal, cast
 
 # fmt: off
 ReasonCode = Literal[
-    "after_fresh_prompts", "at_shape", "attempt_failed", "attempts_failed", "baseline_ended",
+    "after_fresh_prompts", "at_shape", "attempt_failed", "attempts_failed",
     "bf16_emulated", "browser_does_not_start", "browser_driver", "browser_ended_at_once",
     "browser_missing", "browser_not_here", "budget_spent", "build_failed", "build_log_refused",
+    "burst_not_done",
     "by_catalogue", "calibration_one_part", "cannot_build", "cannot_generate", "caused_by",
-    "clocks_disagree", "cold_start_died", "compared_ended", "config_differs", "config_lacks",
+    "clocks_disagree", "cold_start_died", "config_differs", "config_lacks",
     "container_refused", "contrastive_batch", "depends_on_values", "detector_package_missing",
     "device_missing", "device_precision", "device_refuses", "device_refuses_graph",
     "digest_missing", "disk_full", "docker_context_missing", "empty_fleet", "engine_attempt_failed",

@@ -2,11 +2,20 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Self
 
-from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
+from pydantic import (
+    AwareDatetime,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
 from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
@@ -128,6 +137,19 @@ class PageFaults(Frozen):
     """Cost of one, as new memory was written behind them."""
 
 
+class Bursts(Frozen):
+    """The bursts of a round, in which it worked while the others, loaded beside it, waited."""
+
+    iterations: list[PositiveInt] = Field(min_length=1)
+    """Timed iterations of each, in order."""
+    dropped: NonNegativeInt
+    """Iterations at the beginning of each that were not counted, as caches were not warm again."""
+    rest_s: NonNegativeFloat
+    """Median seconds behind a burst until the threads of the process rested."""
+    clocks_hz: list[float | None]
+    """The accelerator's clock right behind each; None where there is none, or none that tells."""
+
+
 class RoundResult(Frozen):
     """Measurements of one cell in one round."""
 
@@ -137,6 +159,8 @@ class RoundResult(Frozen):
     durations_ns: list[NonNegativeInt] = Field(min_length=1)
     parts_ns: dict[str, list[NonNegativeInt]] = Field(default_factory=dict)
     """Durations of the iterations' parts, by name."""
+    bursts: Bursts | None = None
+    """The bursts that its iterations were taken in; None where it was measured alone."""
     first_ns: NonNegativeInt | None = None
     """The first query at this shape; None where every iteration is a first one."""
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
@@ -166,6 +190,19 @@ class RoundResult(Frozen):
     so_far: dict[str, Any] = Field(default_factory=dict)
     """Columns of a record of the rounds up to this one, as plain JSON values and without raw
     durations: what is left of the cell if its run ends before the next round."""
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.bursts and sum(self.bursts.iterations) != len(self.durations_ns):
+            raise ValueError("its bursts have another number of iterations than it has durations")
+        return self
+
+    @property
+    def sample_medians_ns(self) -> list[float]:
+        """The median time of a sample in each burst, or of all where it was measured alone."""
+        per_sample = len(self.durations_ns) / max(1, self.samples)
+        ends = [0, *accumulate(self.bursts.iterations if self.bursts else [len(self.durations_ns)])]
+        return [median(self.durations_ns[begin:end]) * per_sample for begin, end in pairwise(ends)]
 
 
 def raw_columns(rounds: Sequence[RoundResult]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from runner.measure.page_faults import PageFaultMeter
 from runner.measure.phases import time_once
 from runner.modes.base import Instruments
 from runner.modes.registry import COLD_MODES, measure_warm, workload_of
-from runner.process import Progress
+from runner.process import Gate, Progress
 
 LEAST_QUERIES = 5
 LEAST_NS = 200_000_000  # least sum of the queries' durations
@@ -92,16 +92,19 @@ def region_columns(
 class Harness:
     """Executes one round of a job; in the last one each cell gets its record."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it reads, what it writes, and who tells it when
         self,
         job: Job,
         out: Path,
         progress: Progress,
         references: Path | None = None,
         graphs: Path | None = None,
+        *,
         clock: Clock = monotonic,
+        gate: Gate | None = None,
     ) -> None:
         self._job = job
+        self._gate = gate
         self._out = out
         self._progress = progress
         self._clock = clock
@@ -132,6 +135,7 @@ class Harness:
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
+        """True if it went well, and its trace is due."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:
@@ -139,8 +143,8 @@ class Harness:
         except Exception as error:  # a failure inside a cell is data
             self._save_failure(cell, error)
             return False
-        if columns is None:
-            return False
+        if columns is None:  # of a group's rounds none knows that it is the last
+            return self._job.side_by_side is not None and self._job.round == 1
         self._save(Record.of(self._job, cell, Outcome(status="ok"), {**self._facts(), **columns}))
         return True
 
@@ -181,7 +185,7 @@ class Harness:
             observed = {**proved, **self._verify(session, self._sized[cell], proved)}
         output_path(self._out, cell, TIMED_SUFFIX).unlink(missing_ok=True)
         columns = self._whole(session.region, cell, observed, summary)
-        if is_done(self._job.measure, cell, rounds):
+        if self._job.side_by_side is None and is_done(self._job.measure, cell, rounds):
             return columns
         kept = self._with_columns(result, cell, columns, summary.keys())
         save_round(kept, self._out, cell, self._job.round)
@@ -280,6 +284,7 @@ class Harness:
             enter=partial(self._enter, cell),
             earlier=earlier,
             graphs=self._graphs,
+            turns=self._gate.turns(cell.id) if self._gate else None,
         )
 
     def _facts(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from runner.contract.reasons import facts_behind
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Doubt, doubt, heaviest_first
 from runner.contract.rounds import (
+    Bursts,
     CpuClock,
     DeviceState,
     MemoryUse,
@@ -128,6 +129,7 @@ def summarise_rounds(
         **changes.columns,
         "rounds": len(rounds),
         "round_iterations": [len(result.durations_ns) for result in rounds],
+        **_bursts([result.bursts for result in rounds if result.bursts]),
         **_warmup(rounds, measure),
         **token_columns,
         **(training_columns(parts_ns) if cell.mode == "training" else {}),
@@ -147,6 +149,19 @@ def summarise_rounds(
         **dict(chain.from_iterable(result.columns.items() for result in rounds)),
         **(training_totals(rounds) if cell.mode == "training" else {}),
         **replicated.bracket,
+    }
+
+
+def _bursts(of_rounds: Sequence[Bursts]) -> Columns:
+    if not of_rounds:
+        return {}
+    clocks_hz = list(chain.from_iterable(bursts.clocks_hz for bursts in of_rounds))
+    return {
+        "round_bursts": [len(bursts.iterations) for bursts in of_rounds],
+        "burst_iterations": list(chain.from_iterable(one.iterations for one in of_rounds)),
+        "burst_dropped": [bursts.dropped for bursts in of_rounds],
+        "burst_rest_s": max(bursts.rest_s for bursts in of_rounds),
+        "burst_clocks_hz": None if None in clocks_hz else clocks_hz,
     }
 
 

@@ -33,6 +33,10 @@ class AcceleratorReader:
         state = known(self._gpu.state) if self._gpu else None
         return state and state.model_copy(update={"throttled": throttled})
 
+    def clock_hz(self) -> float | None:
+        state = known(self._gpu.state) if self._gpu else None
+        return state.clock_hz if state else None
+
     def _violations(self) -> Violations | None:
         return known(self._gpu.violations) if self._gpu else None
 

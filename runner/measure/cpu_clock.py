@@ -70,6 +70,7 @@ class CpuClockMeter:
         self._sampler: subprocess.Popen[bytes] | None = None
         self._before_hz: float | None = None
         self._heat: _Heat = {}
+        self._kept: list[int] = []
 
     def before(self) -> None:
         """Take the readings ahead of the warm-up, and start the process that reads later."""
@@ -85,13 +86,20 @@ class CpuClockMeter:
                 )
 
     def begin(self) -> None:
-        self._heat = self._read_heat()
+        self._heat, self._kept = self._read_heat(), []
+        self.resume()
+
+    def pause(self) -> None:
+        """Read no clocks from here to `resume`: others work, and this process waits."""
+        self._kept += self._samples()
+
+    def resume(self) -> None:
         with suppress(OSError):
             self._signal(_BEGIN)
 
     def end(self) -> CpuClock | None:
         """End the readings; None where neither clocks nor heat are shown."""
-        samples, after_hz = self._samples(), self._read_hz()
+        samples, after_hz = [*self._kept, *self._samples()], self._read_hz()
         heat = self._read_heat()
         events, time_ms = (_most_grown(self._heat, heat, name) for name in (_COUNT, _TIME_MS))
         if self._before_hz is None and events is None:

@@ -5,7 +5,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from runner.contract.rounds import Noise
@@ -31,6 +31,11 @@ class CpuTimes:
     """Those of the CPUs that this process may use."""
     steal: float
     """Those that a hypervisor took of the used ones: what it takes of others delays nobody here."""
+
+    def later_by(self, begin: "CpuTimes", end: "CpuTimes") -> "CpuTimes":
+        """These times moved forward by what was spent between two moments."""
+        triples = zip(astuple(self), astuple(begin), astuple(end), strict=True)
+        return CpuTimes(*(own + after - before for own, before, after in triples))
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class NoiseMeter:
     _switches: int = field(default=0, init=False)
     _durations: Sequence[int] = field(default=(), init=False)
     _times: CpuTimes | None = field(default=None, init=False)
+    _paused: CpuTimes | None = field(default=None, init=False)
 
     def before(self) -> None:
         """Take the first readings; some 70 ms."""
@@ -99,6 +105,15 @@ class NoiseMeter:
             throttled_periods=held and held.periods,
             throttled_s=held and held.seconds,
         )
+
+    def pause(self) -> None:
+        """Count nothing from here to `resume`: others, loaded beside this process, take turns."""
+        self._paused = self.proc_stat.read(self.own_s())
+
+    def resume(self) -> None:
+        now = self.proc_stat.read(self.own_s())
+        if self._times and self._paused and now:
+            self._times = self._times.later_by(self._paused, now)
 
     def _time_kernel(self) -> list[int]:
         self.sleep(REST_S)

@@ -88,7 +88,7 @@ def heat(timed: Timed, span_s: float, series: TimeSeries | None = None) -> list[
     """Iterate for so many seconds: at first a processor takes more power than it sustains."""
     span_ns = round(span_s * NANOSECONDS)
     with garbage_collection_off():
-        return (series or partial(_each, timed))(1, span_ns, span_ns)
+        return (series or each_of(timed))(1, span_ns, span_ns)
 
 
 def warm_up(
@@ -162,7 +162,7 @@ def run_steady_phase(
     A `TimedOut`, if an iteration never ends, has the durations of those before.
     """
     durations: list[int] = []
-    several = series or partial(_each, timed)
+    several = series or each_of(timed)
     with garbage_collection_off():
         try:
             durations += several(quota.iterations, quota.min_ns, quota.max_ns)
@@ -233,6 +233,11 @@ def garbage_collection_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def each_of(timed: Timed) -> TimeSeries:
+    """Executes iterations that time themselves one by one."""
+    return partial(_each, timed)
 
 
 def _each(timed: Timed, least: int, min_ns: int, max_ns: int) -> list[int]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runner.backends.base import InPage, Session
 from runner.contract.cell import Cell
@@ -18,9 +18,10 @@ from runner.contract.reasons import Reason, reason
 from runner.contract.record.identity import Host
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Phase
-from runner.contract.rounds import MemoryUse, RoundResult
+from runner.contract.rounds import Energy, MemoryUse, RoundResult, total_energy
 from runner.inputs import synthesise
 from runner.measure.accelerator import AcceleratorReader
+from runner.measure.bursts import BurstTaker
 from runner.measure.clock import Clock
 from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import EnergyMeter
@@ -33,6 +34,7 @@ from runner.measure.phases import (
     SelfTimed,
     TimeSeries,
     WarmUp,
+    each_of,
     garbage_frozen,
     heat,
     quota_of,
@@ -61,6 +63,8 @@ class Instruments:
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[RoundResult] = ()
     """Results of the cell's earlier rounds, in order."""
+    turns: Iterator[float] | None = None
+    """The seconds of each burst, as its turn comes; None for a cell that is measured alone."""
 
     @property
     def spent_ns(self) -> int:
@@ -196,6 +200,8 @@ def heat_up(workload: Workload, job: Job, instruments: Instruments) -> list[int]
 
 
 def _iterate(workload: Workload, _: WarmUp, *, job: Job, instruments: Instruments) -> Columns:
+    if instruments.turns is not None:
+        return _take_turns(workload, instruments.turns, instruments)
     quota = quota_of(job.measure, instruments.spent_ns)
     workload.forget()
     instruments.energy.start()
@@ -208,13 +214,43 @@ def _iterate(workload: Workload, _: WarmUp, *, job: Job, instruments: Instrument
             raise
         durations, cut_short = silence.ended_ns, silence.reason
     energy = instruments.energy.stop()
+    return {**_timed(workload, durations), "energy": energy, "cut_short": cut_short}
+
+
+def _take_turns(workload: Workload, turns: Iterator[float], instruments: Instruments) -> Columns:
+    """Take a burst at each turn; in between nothing is done, and what the host does is not ours."""
+    workload.forget()
+    taker = BurstTaker(
+        workload.series or each_of(workload), workload.parts_ns, instruments.accelerator.clock_hz
+    )
+    energies: list[Energy] = []
+    instruments.cpu_clock.pause()
+    instruments.noise.pause()
+    for burst_s in turns:
+        instruments.noise.resume()
+        instruments.cpu_clock.resume()
+        instruments.energy.start()
+        taker.take(burst_s)
+        energies.append(instruments.energy.stop())
+        instruments.cpu_clock.pause()
+        taker.rest()
+        instruments.noise.pause()
+    instruments.noise.resume()
+    taken = taker.taken()
+    return {
+        **_timed(workload, taken.durations_ns),
+        "parts_ns": taken.parts_ns,
+        "energy": total_energy(energies),
+        "bursts": taken.bursts,
+    }
+
+
+def _timed(workload: Workload, durations: Sequence[int]) -> dict[str, Any]:
     return {
         "samples": workload.samples * len(durations),
         "steady_ns": sum(durations),
         "durations_ns": durations,
         "parts_ns": {name: list(values) for name, values in workload.parts_ns.items()},
-        "energy": energy,
-        "cut_short": cut_short,
         "columns": {"timed_region": workload.timed_region, **workload.columns()},
     }
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Queue
+from queue import Empty, Queue
 from typing import Any, get_args
 
 import psutil
@@ -28,8 +28,9 @@ from orchestrator.store.records.validate import read_record
 from orchestrator.system import parquet
 from orchestrator.system.engine import connect_engine
 from runner import __version__
-from runner.contract.job import Limits
+from runner.contract.job import Limits, SideBySide
 from runner.contract.record.record import Record
+from runner.contract.rounds import read_rounds
 from tests.support.fakes import ScriptedLauncher, measures_all
 from tests.support.jobs import OneImage, a_job, a_task, fake_cell, fake_model
 
@@ -224,6 +225,46 @@ def test_a_launcher_may_be_used_again(bench: Bench) -> None:
         _, end = bench.run(bench.task({"*-b2-*": "die"}))
         assert end.code in SIGKILLED
     assert bench.run(bench.task())[1].code == 0
+
+
+@pytest.mark.slow
+def test_a_job_that_takes_turns_works_when_it_is_told_to_and_is_silent_between(
+    bench: Bench,
+) -> None:
+    group = SideBySide(group="g1", looks=(3,))
+    task = bench.task(latency_s=0.002)
+    job = task.job.model_copy(update={"side_by_side": group})
+    task.job_file.write_text(job.model_dump_json())
+    with bench.launcher.launch(replace(task, job=job)) as execution:
+        for cell in CELLS:
+            for order in ({"burst_s": 0.01}, {"burst_s": 0.02}, {}):
+                read_until(execution.lines, event="waits", cell_id=cell.id)
+                with pytest.raises(Empty):
+                    execution.lines.get(timeout=0.2)
+                execution.send(json.dumps(order))
+            read_until(execution.lines, event="visited", cell_id=cell.id)
+        rest(execution)
+        end = execution.wait()
+        execution.send("{}")
+    assert (end.code, end.out_of_memory, end.log) == (0, False, "")
+    for cell in CELLS:
+        (result,) = read_rounds(bench.out, cell, 1)
+        assert result.bursts is not None
+        assert len(result.bursts.iterations) == 2
+
+
+@pytest.mark.parametrize("ending", ["leave", "kill"])
+def test_a_job_that_waits_for_its_turn_is_ended_like_any_other(bench: Bench, ending: str) -> None:
+    task = bench.task()
+    job = task.job.model_copy(update={"side_by_side": SideBySide(group="g1", looks=(3,))})
+    task.job_file.write_text(job.model_dump_json())
+    with bench.launcher.launch(replace(task, job=job)) as execution:
+        read_until(execution.lines, event="waits")
+        if ending == "kill":
+            execution.kill()
+            execution.send("{}")
+            assert execution.wait().code in SIGKILLED
+    assert bench.left() == []
 
 
 def test_provenance_names_the_launcher_the_image_that_it_needs_and_the_version(

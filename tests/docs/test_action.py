@@ -98,3 +98,45 @@ def test_an_empty_baseline_is_a_warning(tmp_path: Path, capfd: pytest.CaptureFix
     (tmp_path / "empty").mkdir()
     assert exit_status(workspace, JUDGE, BASELINE="empty", ON_NOTHING_JUDGED="") == 0
     assert "::warning::Nothing was judged" in capfd.readouterr().out
+
+
+MEASURE = step_script("action.yml", "Measure")
+
+
+@pytest.mark.parametrize(("code", "bundle"), [(0, True), (3, False), (7, True), (8, True)])
+def test_a_version_is_measured_side_by_side_and_its_verdict_is_the_jobs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], code: int, bundle: bool
+) -> None:
+    workspace = Workspace(tmp_path)
+    said = f'if [ "$1" = run ]; then echo verdict > comment.md; exit {code}; fi'
+    workspace.prepare(f"{NOTE_CALLS}\n{said}")
+    beside = {"COMPARE_TO": "../base", "BUDGET": "50m", "BASELINE": ""}
+    calls = workspace.execute(MEASURE, **beside)
+    asked = parse(calls[0])
+    assert (asked["compare_to"], asked["interleave"]) == ("../base", True)
+    assert (asked["budget_s"], asked["threshold"]) == (3000, 0.05)
+    assert [call[0] for call in calls[1:]] == (["export"] if bundle else [])
+    outputs = dict(line.split("=") for line in (tmp_path / "output").read_text().splitlines())
+    assert outputs == {"code": str(code)} | ({"bundle": "bundle.zip"} if bundle else {})
+    ended = exit_status(workspace, JUDGE, **beside, MEASURED=outputs["code"])
+    assert ended == {0: 0, 3: 3, 7: 7, 8: 0}[code]
+    assert (tmp_path / "summary").read_text() == "verdict\n"
+    assert ("::warning::" in capfd.readouterr().out) == (code == 8)
+    assert not (tmp_path / "calls").exists()  # nothing is judged again
+
+
+@pytest.mark.parametrize(
+    ("variables", "code", "ended"),
+    [
+        ({"BASELINE": "base.zip", "COMPARE_TO": "../base"}, 0, 2),
+        ({"BASELINE": "", "COMPARE_TO": "../base"}, 5, 5),
+        ({"BASELINE": "base.zip", "COMPARE_TO": ""}, 3, 3),
+        ({"BASELINE": "", "COMPARE_TO": ""}, 0, 0),
+    ],
+)
+def test_what_keeps_a_run_from_its_end_ends_the_job(
+    tmp_path: Path, variables: dict[str, str], code: int, ended: int
+) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.prepare(f'if [ "$1" = run ]; then exit {code}; fi')
+    assert exit_status(workspace, MEASURE, BUDGET="50m", **variables) == ended

@@ -21,7 +21,7 @@ from tests.docs.command_line import parse
 from tests.docs.workspace import NOTE_CALLS, PYTHON, Workspace, exit_status, step_script
 
 FOLDER = "docs/examples/github"
-IN_TURNS = step_script(f"{FOLDER}/pull-request.yml", "Measure both in turns")
+SIDE_BY_SIDE = step_script(f"{FOLDER}/pull-request.yml", "Measure both side by side")
 BY_PROCESSES = f"""
 if [ "$1" = run ]; then exec {PYTHON} -m orchestrator "$@" --launcher process; fi
 exec {PYTHON} -m orchestrator "$@"
@@ -67,7 +67,7 @@ def test_a_pull_request_is_measured_beside_its_base(
     write = "" if verdict is None else f"echo {verdict} > comment.md; "
     reason = "echo error: base/matrix.yaml has the same models >&2"
     workspace.prepare(f"{NOTE_CALLS}; {write}{reason}; exit {code}")
-    assert exit_status(workspace, IN_TURNS) == ended
+    assert exit_status(workspace, SIDE_BY_SIDE) == ended
     assert ("::warning::" in capfd.readouterr().out) == (code in (3, 8))
     comment = (tmp_path / "comment.md").read_text()
     assert (tmp_path / "summary").read_text() == comment
@@ -89,7 +89,7 @@ def test_a_pull_request_is_measured_beside_its_base(
 
 @pytest.mark.slow
 def test_a_commit_that_changes_no_model_is_no_silent_success(tmp_path: Path) -> None:
-    assert exit_status(two_commits(tmp_path, layers=10), IN_TURNS) == 0
+    assert exit_status(two_commits(tmp_path, layers=10), SIDE_BY_SIDE) == 0
     comment = (tmp_path / "comment.md").read_text()
     assert "**Nothing was compared.**" in comment
     assert "> base/matrix.yaml has the same models" in comment
@@ -99,7 +99,7 @@ def test_a_commit_that_changes_no_model_is_no_silent_success(tmp_path: Path) -> 
 @pytest.mark.quiet
 @pytest.mark.timeout(3600)
 def test_a_commit_that_makes_a_model_a_tenth_slower_is_stopped(tmp_path: Path) -> None:
-    assert exit_status(two_commits(tmp_path, layers=11), IN_TURNS) == 7
+    assert exit_status(two_commits(tmp_path, layers=11), SIDE_BY_SIDE) == 7
     comment = (tmp_path / "comment.md").read_text("utf-8")
     assert comment.startswith("**Regression**")
     for words in ("encoder", "cpu", "torch", "fp32", "batch 1", "128 tokens", "process"):

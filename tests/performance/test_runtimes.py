@@ -1,6 +1,7 @@
 """The grid of runtimes: its parts, and when a point keeps what is promised."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -52,18 +53,21 @@ def test_a_word_that_names_nothing_is_refused(capsys: pytest.CaptureFixture[str]
 def test_a_point_is_within_what_is_promised_for_its_length(
     capsys: pytest.CaptureFixture[str], ratio: float, tool_s: float, held: bool
 ) -> None:
-    outlier = (2 * tool_s, tool_s, None)
-    points = [(ratio * tool_s, tool_s, 3.0), outlier, (ratio * tool_s, tool_s, 5.0)]
-    assert runtimes.report("bert-tiny", torch_job("bert-tiny"), points) is held
+    faults = (3.0, 4.0, 8.0)
+    rounds = [runtimes.Round(math.log(ratio), tool_s, count) for count in faults]
+    assert runtimes.report("bert-tiny", torch_job("bert-tiny"), rounds) is held
     data = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (data["ratio"], data["held"]) == (ratio, held)
+    assert (data["ratio"], data["held"], data["page_faults"]) == (ratio, held, 4.0)
 
 
 @pytest.mark.parametrize(
     ("ratios", "is_open"),
-    [((1.0, 1.01, 0.99), False), ((1.2, 1.21, 1.19), False), ((1.02, 1.06, 1.0), True)],
+    [((1.0, 1.001, 0.999), False), ((1.2, 1.201, 1.199), False), ((1.02, 1.06, 1.0), True)],
 )
-def test_a_point_takes_more_pairs_while_their_interval_holds_the_promise(
+def test_a_point_takes_more_rounds_while_their_interval_holds_an_end_of_the_promise(
     ratios: tuple[float, ...], is_open: bool
 ) -> None:
-    assert runtimes.is_open([(ratio * 0.01, 0.01, None) for ratio in ratios]) is is_open
+    rounds = [runtimes.Round(math.log(ratio), 0.01, 0.0) for ratio in ratios]
+    assert runtimes.is_open(rounds) is is_open
+    assert runtimes.is_open([])
+    assert not runtimes.is_open(rounds * (runtimes.LOOKS[-1] // 3))

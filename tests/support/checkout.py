@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,4 +27,21 @@ def copied_checkout(folder: Path) -> Path:
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+    return folder
+
+
+def with_python(folder: Path, script: str) -> Path:
+    """Give a checkout an environment whose Python does this."""
+    python = folder / ".venv/bin/python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    return folder
+
+
+def with_environment(folder: Path) -> Path:
+    """Give a checkout an environment of its own, which finds the packages installed in ours."""
+    do(folder, sys.executable, "-m", "venv", "--without-pip", ".venv")
+    (site,) = (folder / ".venv/lib").glob("python*/site-packages")
+    (site / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     return folder

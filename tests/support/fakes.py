@@ -122,7 +122,7 @@ class ScriptedLauncher(LocalLauncher):
 
 
 class ScriptedExecution:
-    """A launch that is over already."""
+    """A launch that is over already, and hears nothing."""
 
     def __init__(self, script: Script, job: Job, out: Path) -> None:
         self.lines: Queue[str | None] = Queue()
@@ -133,6 +133,9 @@ class ScriptedExecution:
         except EngineUnavailable as error:
             self.lines.put(None)
             self._ending = error
+
+    def send(self, line: str) -> None:
+        """It has ended."""
 
     def kill(self) -> None:
         self.killed = True

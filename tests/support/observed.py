@@ -23,6 +23,8 @@ def an_observation(launches: Sequence[float], run: int = 0, **facts: Any) -> Lau
         "process_spread_degrees": None,
         "process_spread_queue": None,
         "interleaved_with": None,
+        "side_by_side": None,
+        "looks": None,
     }
     return LaunchedResult({**known, **facts}, launches[0], tuple(launches))
 

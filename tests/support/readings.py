@@ -38,7 +38,7 @@ from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
 from orchestrator.running.artifacts.cache import is_reference
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
-from orchestrator.running.execute_job import LaunchContext, execute_job
+from orchestrator.running.execute_job import JobExecution, LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords
@@ -219,7 +219,7 @@ def read_progress(folder: Path, content: bytes) -> None:
 
     job = a_job()
     context = LaunchContext(ScriptedLauncher(talk), a_run_folder(folder), KeptObserver())
-    execute_job(job, context)
+    JobExecution(job, context).execute()
 
 
 def read_record_file(folder: Path, content: bytes) -> None:

@@ -10,6 +10,7 @@ _GUIDE = (
     ("latest_results",),
     ("benchmark_performance",),
     ("history",),
+    ("paired_ratios",),
     ("generation_results",),
     ("training_results", "startup_results", "arrival_results"),
     ("offline_curve",),

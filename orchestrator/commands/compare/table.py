@@ -29,6 +29,7 @@ _FOLLOWING = ("backend", "runtime", "model", "training_precision", "hostname")
 """Facts that follow from what is compared, and are named beside it."""
 _BASELINE = "baseline"
 _OUTCOME = Field("outcome")
+_ROUNDS = Field("side_by_side_rounds", "side by side", shown=lambda n: n and f"{n} rounds")
 _REASON = Field("undecided_because", "undecided by", shown=undecided_reason)
 _KIND = ("source", "mode", "scenario")
 """Facts of which each combination has a table of its own."""
@@ -87,6 +88,7 @@ def _data_row(
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
         **outcome_facts(row.outcome, metric),
+        **_spreads(row),
         "scaling_efficiency": row.scaling_efficiency,
         "grade": row.result.grade,
         "interval_of": basis_text(row.result.basis),
@@ -96,6 +98,15 @@ def _data_row(
         "baseline_cell": group.rows[0].result.cell_id,
         "run_id": facts["run_id"],
         **{name: facts[name] for name in (*QUESTION, "source", "family", "host")},
+    }
+
+
+def _spreads(row: ComparedValue) -> dict[str, float | None]:
+    """The noise of a ratio side by side: standard deviations of its logarithm."""
+    pair = row.pair
+    return {
+        "spread_between_rounds": pair.between if pair else None,
+        "spread_within_rounds": pair.within if pair else None,
     }
 
 
@@ -127,6 +138,7 @@ def _table(comparison: ComparisonBy, groups: Sequence[ComparedGroup], *, repeats
         *([] if is_marked_alike else [Field("marks", "mark", essential=True, wraps=True)]),
         Field("interval", "95 %", right=True),
         _OUTCOME,
+        _ROUNDS,
         Field("grade"),
         _REASON,
         *([] if metric.more_is_better else [Field("ratio")]),
@@ -193,6 +205,7 @@ def _pair_data(cell: ComparedCell, metric: Metric) -> dict[str, Any]:
         **_ends("ratio", row.ratio, row.interval),
         **_ends("speedup", row.speedup, row.speedup_interval),
         **outcome_facts(row.outcome, metric),
+        **_spreads(row),
         "grade": row.result.grade,
         "baseline_grade": before.grade,
         "interval_of": basis_text(row.result.basis),
@@ -215,6 +228,7 @@ def _pair_table(pair: RunComparison, cells: Sequence[ComparedCell]) -> Table:
         Field("marks", "mark", essential=True, wraps=True),
         Field("interval", "95 %", right=True),
         _OUTCOME,
+        _ROUNDS,
         Field("grades"),
         _REASON,
     ]

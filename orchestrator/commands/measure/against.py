@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from analysis.statistics.ratios import THRESHOLD
+from orchestrator.commands.measure.baselines import NamedBaseline
 from orchestrator.commands.measure.interleave import INTERLEAVED_THRESHOLD, run_interleaved
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.measure.run import RunResult, report_end, run_matrix
@@ -37,7 +38,7 @@ class ComparedRun(RunResult):
 
 def run_against(
     request: PlanRequest,
-    baseline: str,
+    baseline: NamedBaseline,
     observer: Observer,
     *,
     interleave: bool = False,
@@ -45,10 +46,9 @@ def run_against(
 ) -> ComparedRun:
     """Measure a matrix and judge it by a baseline.
 
-    The baseline is `last`, a run's id, a snapshot's name or another matrix file; where launches do
-    not take turns, whatever `regress` takes.
+    Side by side the baseline is whatever `run_interleaved` takes, else whatever `regress` does.
     """
-    if interleave:
+    if interleave or not isinstance(baseline, str):
         least = threshold or INTERLEAVED_THRESHOLD
         folders, outcome = run_interleaved(request, baseline, least, observer)
         report = report_end(folders.run, observer, request.options)

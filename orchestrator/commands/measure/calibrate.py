@@ -40,8 +40,9 @@ MEASURE = Measure(
     max_s=10 * PROCESSES,
     precision_target=0.05,
     rounds=PROCESSES,
+    side_by_side=False,
 )
-"""A second of iterations in each process."""
+"""A second of iterations in each process, alone."""
 BUSY = 0.05
 """Share of the CPUs that others may use meanwhile; a daemon or two take less."""
 

@@ -18,6 +18,7 @@ from orchestrator.system.options import Force, Json
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
+    from orchestrator.commands.measure.baselines import NamedBaseline
     from orchestrator.commands.measure.fleet.runs import FleetResult
     from orchestrator.commands.measure.request import PlanRequest
     from orchestrator.commands.measure.run import RunResult
@@ -31,9 +32,10 @@ class Against:
     compare_to: Annotated[
         str | None,
         typer.Option(
-            metavar="last|RUN|SNAPSHOT|MATRIX",
+            metavar="last|RUN|SNAPSHOT|MATRIX|CHECKOUT",
             help="Judge the run against a baseline, as `regress --baseline` does; with"
-            " --interleave also another matrix, whose models differ.",
+            " --interleave also another matrix, whose models differ, or the folder of another"
+            " checkout of AccelMatrix with its environment.",
             autocompletion=complete_side,
         ),
     ] = None
@@ -41,8 +43,8 @@ class Against:
         bool,
         typer.Option(
             "--interleave",
-            help="Measure the baseline's version again, side by side, in the images that its"
-            " records name.",
+            help="Measure the baseline's version again, side by side: in the images that its"
+            " records name, or by the runner of its checkout.",
         ),
     ] = False
     threshold: Annotated[
@@ -53,15 +55,6 @@ class Against:
             parser=share("--threshold"),
         ),
     ] = None
-
-    def require_baseline(self) -> None:
-        """Refuse options of a comparison without one."""
-        if self.compare_to is None and (self.interleave or self.threshold is not None):
-            option = "--interleave" if self.interleave else "--threshold"
-            raise UsageError(
-                f"{option}: no baseline is named",
-                hint="`--compare-to last` takes the newest run that measured the same",
-            )
 
 
 _OF_VERDICTS = (".md", ".markdown", ".xml")
@@ -85,6 +78,27 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
     ] = None
     force: Force = False
 
+    @property
+    def baseline(self) -> "NamedBaseline | None":
+        """The baseline of the run: the one named, or the first of a backend's two images."""
+        return self.first_images or self.compare_to
+
+    def require_baseline(self) -> None:
+        """Refuse options of a comparison without one, and a second one."""
+        if self.first_images:
+            if self.compare_to is not None:
+                raise UsageError(
+                    f"--compare-to: --image names two images of {self.first_images[0].backend},"
+                    " which are compared with each other",
+                    hint="leave one of them out",
+                )
+        elif self.compare_to is None and (self.interleave or self.threshold is not None):
+            option = "--interleave" if self.interleave else "--threshold"
+            raise UsageError(
+                f"{option}: no baseline is named",
+                hint="`--compare-to last` takes the newest run that measured the same",
+            )
+
     def require_sense(self) -> None:
         """Refuse options that do not go together, before anything is measured."""
         self.require_baseline()
@@ -99,9 +113,10 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         from orchestrator.commands.measure.plan import PlanningNotes
         from orchestrator.commands.predict.host_forecast import find_forecast
 
-        if self.on_fleet and self.compare_to is not None:
+        if self.on_fleet and self.baseline is not None:
+            option = "--compare-to" if self.compare_to else "--image"
             raise typer.BadParameter(
-                "--compare-to: a fleet's runs are judged by `orchestrator regress` afterwards"
+                f"{option}: a fleet's runs are judged by `orchestrator regress` afterwards"
             )
         request = replace(request, command=command_line(), progress=PlanningNotes())
         _ = request.parsed  # a mistake in it is answered before all that runs is imported
@@ -124,14 +139,14 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
         return self.show(result)
 
     def _run(self, request: "PlanRequest", observer: "Observer") -> "RunResult":
-        if self.compare_to is None:
+        if self.baseline is None:
             from orchestrator.commands.measure.run import run_matrix
 
             return run_matrix(request, observer)
         from orchestrator.commands.measure.against import run_against
 
         return run_against(
-            *(request, self.compare_to, observer),
+            *(request, self.baseline, observer),
             interleave=self.interleave,
             threshold=self.threshold,
         )
@@ -144,10 +159,10 @@ class Measuring(RunOptions, FleetChoice, Against, TableOptions, DatabaseChoice, 
             return
         from orchestrator.commands.measure.plan import print_plan
 
-        if self.compare_to is not None and self.interleave:
+        if self.baseline is not None and (self.interleave or self.first_images):
             from orchestrator.commands.measure.interleave import report_pairs
 
-            report = report_pairs(request, self.compare_to)
+            report = report_pairs(request, self.baseline)
         else:
             from orchestrator.commands.measure.plan import report_plan
 

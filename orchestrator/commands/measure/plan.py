@@ -26,7 +26,15 @@ from orchestrator.commands.measure.pipelines.jobs import (
 )
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.planning.estimate import KnownSpeeds, export_estimate
-from orchestrator.planning.plan import Decision, Plan, RunSource, make_plan, mark_done, planned_jobs
+from orchestrator.planning.plan import (
+    Decision,
+    Plan,
+    RunSource,
+    make_plan,
+    mark_done,
+    planned_jobs,
+    side_by_side,
+)
 from orchestrator.screen.lines import print_line, print_note, stream_json
 from orchestrator.screen.tables import print_lines
 from orchestrator.screen.words.reasons import reason_text
@@ -71,13 +79,14 @@ class PlanReport:
     def sums(self) -> str:
         """Cells by decision, jobs, launches and the whole time, in one line.
 
-        Each job is launched as often as its cells have rounds: at least so often if they may have
-        more where no median is precise.
+        Each version of a job is launched as often as its cells have rounds: at least so often if
+        they may have more, where no median is precise or no comparison decided.
         """
         jobs = planned_jobs(self.plan)
         decisions = Counter(entry.decision for entry in self.plan.entries)
         run, skip, done = (decisions.get(word, 0) for word in get_args(Decision))
-        fewest = sum(job.measure.rounds for job in jobs)
+        versions = {name: group.versions for name, group in self.plan.group_of.items()}
+        fewest = sum(job.measure.rounds * versions.get(job.id, 1) for job in jobs)
         may_grow = any(job.measure.most_rounds > job.measure.rounds for job in jobs)
         least = "at least " if may_grow else ""
         launches = f" ({least}{fewest:,} launches)" if fewest > len(jobs) else ""
@@ -100,6 +109,18 @@ class PlanReport:
                 "reason": entry.reason and reason_text(entry.reason),
                 "estimate_s": entry.estimate_s,
                 "estimated_by": entry.estimated_by,
+            }
+
+    def grouped(self) -> Iterator[dict[str, Any]]:
+        """Every job that is measured side by side with others, or in two versions."""
+        for job, group in self.plan.group_of.items():
+            yield {
+                "group": group.name,
+                "job_id": job,
+                "rounds": group.looks[0],
+                "max_rounds": group.looks[-1],
+                "together": group.together,
+                "versions": group.versions,
             }
 
 
@@ -153,14 +174,18 @@ def plan_jobs(
 
 
 def plan_run(
-    request: PlanRequest, machine: Machine | None = None, hosts: Collection[str] | None = None
+    request: PlanRequest,
+    machine: Machine | None = None,
+    hosts: Collection[str] | None = None,
+    *,
+    grouped: bool = True,
 ) -> tuple[Plan, RunSource]:
     """Plan for a machine, by default this one, with what `run.json` keeps of the plan's source.
 
     `hosts` are the ids of the machines whose past results tell how long cells take; None for this
-    one.
+    one. What can be measured side by side is `grouped`, unless others decide that.
     """
-    plan = _plan(request, machine or _this_machine(request), hosts=hosts)
+    plan = _plan(request, machine or _this_machine(request), hosts=hosts, grouped=grouped)
     cells = len(plan.entries)
     if cells > MOST_RUN_CELLS:
         raise UsageError(
@@ -198,6 +223,7 @@ def _plan(
     resume: str | None = None,
     *,
     hosts: Collection[str] | None = None,
+    grouped: bool = True,
 ) -> Plan:
     database = request.database
     plan = make_plan(
@@ -208,6 +234,9 @@ def _plan(
         speeds=KnownSpeeds(past_speeds(database, hosts), request.find_forecast(database)),
         progress=request.progress,
     )
+    if grouped and request.is_timed:
+        cells = [entry.cell for entry in plan.with_decision("run")]
+        plan = side_by_side(plan, [(cells, machine.memory_bytes)])
     if resume is None:
         return plan
     from orchestrator.running.folder import RunFolder
@@ -272,7 +301,8 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     """Print every cell with its decision, reason and estimate, then the sums."""
     plan = report.plan
     if as_json:
-        stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
+        known = {"exports": report.exports, "groups": report.grouped(), "notes": plan.notes}
+        stream_json({"cells": report.cells(), **known})
         return
     shown = plan.entries[:_MOST_ROWS]
     distinct = dict.fromkeys(entry.reason for entry in shown if entry.reason)

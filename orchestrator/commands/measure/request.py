@@ -64,6 +64,10 @@ class PlanRequest:
     def purpose(self) -> Purpose:
         return "prepare" if self.prepares else self.options.purpose
 
+    @property
+    def is_timed(self) -> bool:
+        return self.purpose in ("measure", "time")
+
     @cached_property
     def parsed(self) -> Matrix:
         """The matrix, read once."""

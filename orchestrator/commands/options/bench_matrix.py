@@ -43,7 +43,7 @@ def bench_matrix(
     data = {
         "version": 1,
         "axes": {axis: values for axis, values in axes.items() if values},
-        "measure": _given(options, "profile", "iterations", "rounds"),
+        "measure": {**_given(options, "profile", "iterations", "rounds"), **_beside(options)},
         "limits": _given(options, "cell_timeout", "memory"),
     }
     source = override(Source(command, data, options={**_OPTIONS, ("axes",): command}), overrides)
@@ -117,6 +117,12 @@ def _number(text: str) -> int | float | str:
     if not _NUMBER.fullmatch(text):
         return text
     return float(text) if "." in text else int(text)
+
+
+def _beside(options: BenchOptions) -> dict[str, Any]:
+    """Models that are named one by one are compared with each other."""
+    named = split_list(options.axes.get("model", ()), of_paths=True)
+    return {"side_by_side": True} if len(named) > 1 else {}
 
 
 def _given(options: BenchOptions, *names: str) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class CandidateKnowledge:
         """The measured figure, else the predicted one, else the reason."""
         placed = _place(candidate)
         if measured := self._values[target.metric].get(placed):
-            return measured_figure(measured)
+            return measured_figure(measured, METRICS[target.metric])
         predicted = forecasts[target.metric][placed]
         if isinstance(predicted, str):
             return Objection("not_known", predicted)

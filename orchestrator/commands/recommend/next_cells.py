@@ -121,7 +121,7 @@ def propose_next(
 
     known = host_knowledge(request.database)
     wanted = replace(request, matrix=resolved, overrides=(), find_forecast=lambda _: known.forecast)
-    plan = plan_run(wanted)[0]
+    plan, _ = plan_run(wanted, grouped=False)
     candidates, left_out = _candidates(plan, known, absent_devices())
     measured = sum(entry.cell.id in known.verdicts.measured for entry in plan.entries)
     if not candidates:

@@ -9,7 +9,7 @@ from analysis.recommend.choices import CandidateRanking, Choice, RankedCandidate
 from analysis.recommend.memory_fit import memory_words, percentage
 from analysis.results.synonyms import axis_words
 from analysis.statistics.numbers import format_number
-from analysis.statistics.ratios import THRESHOLD, equal_words, reason_counts
+from analysis.statistics.ratios import THRESHOLD, equal_words, reason_counts, side_by_side_words
 from orchestrator.commands.predict.stored_predictor import training_command
 from orchestrator.commands.predict.words import added_words, source_words
 from orchestrator.commands.recommend.answer import Recommendation
@@ -94,14 +94,15 @@ def answer_words(answer: Recommendation, ranking: CandidateRanking) -> str:
 
     def short(one: RankedCandidate) -> str:
         words = candidate_words(one.candidate, with_machine=several)
-        return f"{words} with {format_number(one.figure.value)}"
+        rounds = side_by_side_words([one.outcome])
+        return f"{words} with {format_number(one.figure.value)}{rounds}"
 
     name = candidate_words(first.candidate, with_machine=several)
     figure = f"{format_number(first.figure.value)} {figure_unit(answer, first.candidate.cell)}"
     best = answer.requirements.objective.best
     how = "measured" if first.figure.is_measured else "predicted"
     stated = f"{name}, {figure} {how}"
-    if first.figure.grade == "D":
+    if first.figure.grade == "D" and not side_by_side_words(one.outcome for one in ranking.rows):
         stated = f"{stated} with grade D, which leaves its rank undecided: measure it longer"
     if first.figure.outside:
         return f"nothing is recommended beyond doubt: {stated}, but {first.figure.outside[0]}"

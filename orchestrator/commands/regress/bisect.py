@@ -22,7 +22,7 @@ from orchestrator.commands.regress.bisections import (
 )
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS, Note, Pinned, make_launcher
-from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from orchestrator.planning.estimate import iteration_estimate, launch_estimate, timed_estimate
 from orchestrator.running.execution import execute_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
@@ -147,7 +147,8 @@ def _proposed(case: BisectionCase, request: BisectRequest) -> ProposedCase:
     job = original.job.model_copy(
         update={"measure": _longer(original.job.measure), "purpose": "time", "trace": False}
     )
-    seconds = cell_estimate(original.cell, job.model, job.measure)
+    iteration_s = iteration_estimate(original.cell, job.model)
+    seconds = timed_estimate(original.cell, iteration_s, job.measure)
     replay_s = seconds + job.measure.rounds * launch_estimate(job.model)
     explained = explain_suspects(case, request.database)
     return ProposedCase(explained, replace(original, job=job), replay_s)

@@ -23,7 +23,7 @@ from orchestrator.commands.regress.sentences import (
     model_lines,
     not_comparable_lines,
     one_sided_lines,
-    pair_lines,
+    round_lines,
     step_lines,
     step_words,
     trust_lines,
@@ -184,7 +184,7 @@ def _paragraphs(answer: RegressionAnswer) -> Iterator[str]:
             heading = f"{len(same):,} without a change in {verdicts.metric.label}"
             yield _details(heading, _table(answer, verdicts, same))
     lists: Mapping[str, Iterator[str]] = {
-        "Pairs without a verdict": pair_lines(answer),
+        "Pairs without a verdict": round_lines(answer),
         "What differs beside": circumstance_lines(answer),
         "Steps in the history": step_lines(answer, every=True),
         "Not comparable": not_comparable_lines(known),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.compare.values import PART
 from analysis.regress.judgements import REGRESSION_VERDICTS, Judgement
-from analysis.regress.noise import LOOKS, NoiseSource
+from analysis.regress.noise import NoiseSource
 from analysis.regress.steps import LevelStep
 from analysis.regress.verdicts import RegressionVerdict, VerdictReason
 from analysis.results.differing import (
@@ -30,7 +30,7 @@ _MOST_SIZES = 3
 _MOST_NAMED = 5
 _COMMIT_LETTERS = 12
 _SOURCES: Mapping[NoiseSource, str] = {
-    "pairs": "pairs of launches that took turns",
+    "pairs": "rounds side by side",
     "history": "the series' own history",
     "launches": "launches of the series",
     "calibration": "the host's calibration",
@@ -88,7 +88,7 @@ def verdict_lines(
     """All sentences below the table: the answer first, then what may explain it, then the trust."""
     yield from metric_answers(answer, known)
     yield from model_lines(answer)
-    yield from pair_lines(answer)
+    yield from round_lines(answer)
     yield from circumstance_lines(answer)
     yield from step_lines(answer, every=wide)
     yield from not_comparable_lines(known)
@@ -124,14 +124,15 @@ def model_lines(answer: RegressionAnswer) -> Iterator[str]:
         yield f"The {plural(len(changes), 'model')} changed: {words}."
 
 
-def pair_lines(answer: RegressionAnswer) -> Iterator[str]:
-    """Sentences about cells that pairs left open: all that are planned, or too little time."""
+def round_lines(answer: RegressionAnswer) -> Iterator[str]:
+    """Sentences about cells that rounds left open: all that are planned, or too little time."""
     ends: list[tuple[str, Judgement]] = []
     for one in answer.judged:
-        if one.verdict != "inconclusive" or one.noise_source != "pairs" or one.after is None:
+        pair = one.case.pair if one.case else None
+        if one.verdict != "inconclusive" or one.after is None or pair is None:
             continue
-        if len(one.after.launches) >= LOOKS[-1]:
-            ends.append((f"{LOOKS[-1]} pairs, the most that are measured, tell too little", one))
+        if len(pair.logarithms) >= (most := pair.looks[-1]):
+            ends.append((f"{most} rounds, the most that are measured, tell too little", one))
         ends += [
             (finding_text(Doubt(**doubt | {"facts": dict(doubt["facts"])})), one)
             for doubt in one.after.facts.get("doubts") or ()

@@ -72,7 +72,7 @@ def judgement_data(judgement: Judgement) -> dict[str, Any]:
         "p_value": judgement.p_value,
         "noise_source": judgement.noise_source,
         "noise_basis": judgement.noise,
-        "interleaved": judgement.case.paired if judgement.case else None,
+        "side_by_side": judgement.case.pair is not None if judgement.case else None,
         "launches_needed": judgement.launches_needed,
         "changes": None if judgement.changes is None else list(judgement.changes),
         "steps": [_step(step) for step in judgement.steps],

@@ -14,6 +14,7 @@ from analysis.statistics.ratios import (
     deciding_lines,
     equal_words,
     reason_counts,
+    side_by_side_words,
     undecided_reason,
 )
 from orchestrator.commands.results.result_table import describe_axes, question_axes, varying_axes
@@ -48,6 +49,25 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     rankings = [one.fastest for one in answered if one.fastest]
     undecided = [lead.outcome for ranking in rankings for lead in ranking.undecided]
     yield from deciding_lines(undecided, report.run_id)
+    yield from _disturbed(report)
+
+
+def _disturbed(report: RunReport) -> Iterator[str]:
+    """A line about ratios that the load of others may have changed."""
+    paired = {name for names in report.pairs for name in names}
+    rows = [row for row in report.results if row.cell_id in paired]
+    loads = [
+        one.value
+        for row in rows
+        for one in row.doubts or ()
+        if one.code == "other_load" and one.grade > "B" and one.value is not None
+    ]
+    if loads and len({row.runtime for row in rows}) > 1:
+        shares = number_range(100 * load for load in loads)
+        yield (
+            f"Other processes used {shares} % of the CPU time meanwhile, and runtimes suffer"
+            " differently from that: alone, these ratios may be others."
+        )
 
 
 class _Names:
@@ -84,8 +104,9 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
     open_leads = (*ranking.equals, *ranking.undecided)
     if comparison.reference and comparison.reference not in (*leads, *open_leads):
         leads.append(comparison.reference)
-    parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
-    yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
+    beside = side_by_side_words(lead.outcome for lead in (*leads, *open_leads)).removeprefix(", ")
+    parts = [_lead_of(ranking, leads, names), beside, *_costs(ranking, leads, names)]
+    yield f"{names.subject}fastest: {'; '.join(filter(None, parts))}{excluded}"
     if comparison.shortest:
         shortest = _named(comparison.shortest, names)
         median = _milliseconds(comparison.shortest.first.latency_median_ms)

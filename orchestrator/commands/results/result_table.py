@@ -14,6 +14,7 @@ from analysis.results.differing import (
     telling,
 )
 from analysis.results.metrics import SHOWN_NUMBERS
+from analysis.results.paired import NO_PAIRS, PairedRatios
 from analysis.results.row import ResultRow
 from analysis.results.table import Field
 from orchestrator.commands.options.table import TableOptions
@@ -91,9 +92,12 @@ TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""
 
 
-def print_result_tables(rows: Sequence[ResultRow], table: TableOptions) -> None:
+def print_result_tables(
+    rows: Sequence[ResultRow], table: TableOptions, pairs: PairedRatios = NO_PAIRS
+) -> None:
     """Print a table for each kind of measurement, under a line with what its rows share."""
-    ordered = sorted(order_results(rows, table.sort), key=lambda row: _KINDS.index(_kind(row)))
+    by_order = order_results(rows, table.sort, pairs)
+    ordered = sorted(by_order, key=lambda row: _KINDS.index(_kind(row)))
     for number, (kind, group) in enumerate(groupby(ordered, key=_kind)):
         if number:
             print_line()

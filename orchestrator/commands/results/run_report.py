@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from analysis.results.answer import Comparison, Lead, Ranking, comparisons
 from analysis.results.metrics import METRICS
+from analysis.results.paired import PairedRatios, paired_ratios
 from analysis.results.row import ResultRow
 from analysis.results.trust import (
     Change,
@@ -41,6 +42,8 @@ class RunReport:
     """Differences from the last results of the same series, beyond intervals and grades."""
     command: str | None = None
     """The command line that planned the run; None if nobody knows."""
+    pairs: PairedRatios = field(default_factory=dict)
+    """The ratios of cells that were measured side by side, by both ids."""
 
     @property
     def timed(self) -> tuple[ResultRow, ...]:
@@ -48,7 +51,7 @@ class RunReport:
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        return comparisons(self.results)
+        return comparisons(self.results, self.pairs)
 
     @property
     def grades(self) -> GradeSummary:
@@ -71,7 +74,13 @@ def report_stored(run_id: str, store: Store) -> RunReport:
     later = changes(rows, store.neighbours(run_id, later=True))
     results = doubt_contradictions(rows, [*differing, *later])
     command = store.command_of(run_id)
-    return RunReport(run_id, store.path, results, changes=differing, command=command)
+    names = {f"{run_id}/{row.cell_id}": row.cell_id for row in rows}
+    pairs = {
+        (names[one], names[other]): pair
+        for (one, other), pair in paired_ratios(store, names).items()
+        if other in names
+    }
+    return RunReport(run_id, store.path, results, (), differing, command, pairs)
 
 
 @dataclass(frozen=True)

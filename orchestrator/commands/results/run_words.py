@@ -132,7 +132,7 @@ def print_results(
     if as_json:
         print_json(report.data())
         return
-    print_result_tables(report.results, table)
+    print_result_tables(report.results, table, report.pairs)
     if quiet:
         return
     if line := proof_line(report.timed):

@@ -107,6 +107,13 @@ class ArtifactCache:
                 remove_tree(left)
         return self.path
 
+    def versions(self, producer: Producer) -> dict[str, str]:
+        """The versions of what makes the producer's artifacts where these jobs are launched."""
+        version = self._context.folder.run.version
+        if version is not None and version.checkout is not None:
+            return version.checkout.versions(producer)
+        return versions_of(producer, in_images=self._context.launcher.needs_images)
+
     def note(self, text: str, reason: Reason | None = None) -> None:
         self._context.observer.note(text, reason)
 

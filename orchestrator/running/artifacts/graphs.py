@@ -107,7 +107,6 @@ class Graphs:
         """`recorded` are an earlier version's, by cell id, to be executed where they still are."""
         self._cache = ArtifactCache(results / GRAPHS_FOLDER, context, availability)
         self._recorded = recorded
-        self._in_images = context.launcher.needs_images
         self._tried: set[str] = set()
         self._gone: set[str] = set()
         self._cut_short: dict[str, Reason] = {}
@@ -140,7 +139,7 @@ class Graphs:
     def _named(self, job: Job) -> Job:
         if recorded := self._earlier(job):
             return job.model_copy(update={"graph": recorded})
-        versions = versions_of(GRAPHS, in_images=self._in_images)
+        versions = self._cache.versions(GRAPHS)
         name = graph_name(job.model, job.cells[0], job.weights_seed, versions)
         return job.model_copy(update={"graph": name})
 

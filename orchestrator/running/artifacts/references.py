@@ -13,7 +13,6 @@ from orchestrator.running.artifacts.cache import (
     reason_in,
     reference_names,
     take_file,
-    versions_of,
 )
 from orchestrator.running.execute_job import Availability, LaunchContext
 from orchestrator.screen.words.reasons import reason_text
@@ -42,7 +41,6 @@ class References:
         path = context.folder.path.parent / REFERENCES_FOLDER
         self._cache = ArtifactCache(path, context, availability)
         self._planned = context.folder.cells
-        self._in_images = context.launcher.needs_images
         self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
 
@@ -56,7 +54,7 @@ class References:
         if job.purpose not in {"measure", "verify"} or not is_verified(job.cells[0]):
             return job, None
         first, path = job.cells[0], self._cache.open()
-        versions = versions_of(REFERENCES, in_images=self._in_images)
+        versions = self._cache.versions(REFERENCES)
         key = reference_key(job.model, reference_kind(first), job.weights_seed, versions)
         job = job.model_copy(update={"reference": key})
         if key not in self._tried:

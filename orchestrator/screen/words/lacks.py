@@ -6,9 +6,7 @@ from runner.contract.reasons import ReasonCode
 
 OF_LACKS: Mapping[str, Mapping[ReasonCode, str]] = {
     "": {
-        "baseline_ended": "the baseline's launch ended [as {status}|early]",
         "budget_spent": "the budget of {budget_s:duration} was spent",
-        "compared_ended": "the launch compared with it ended [as {status}|early]",
         "empty_fleet": "no host of the fleet can measure it: the fleet is empty",
         "failed_fast": "--fail-fast ended the run at its first failure",
         "maker_unavailable": "the backend {backend} makes it, and cannot be launched:"

@@ -212,6 +212,7 @@ OF_FAILURES: Mapping[str, Mapping[ReasonCode, str]] = {
         " ({output}): rounding to {precision} may do that here, and so may a fault",
         "no_optimizer_step": "the optimizer took no step",
         "not_compared": "not compared: {cause:reason}",
+        "burst_not_done": "its burst was not done after {limit_s:g} s, so it was ended",
         "not_done": "not done after {limit_s:g} s, in phase {phase}",
         "nothing_left": "the runner ended well but left nothing that can be read",
         "output_too_large": "is larger than {most_bytes:size}",

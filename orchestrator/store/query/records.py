@@ -77,6 +77,8 @@ class StoredRecord(
     profile: str | None = None
     purpose: str | None = None
     interleaved_with: str | None = None
+    side_by_side: str | None = None
+    looks: list[int] | None = None
     model_id: str | None = None
     model_spec: str | None = None
     job: str | None = None

@@ -76,6 +76,11 @@ RELATIONS = (
         "cell_id, hardware, launcher, measured_at DESC, result_id",
     ),
     _relation(
+        *("paired_ratios", "times of results measured side by side, by round"),
+        "result_id other_id round ratio spread bursts",
+        "result_id, other_id, round",
+    ),
+    _relation(
         *("contradictions", "results whose grade a neighbour in time refutes"),
         f"{_CELL} latency_median_ms other_median_ms grade other_grade ratio promise contradicted_by"
         f" mode hardware launcher backend {_END}",

@@ -60,7 +60,7 @@ OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
 
 
-STORE_VERSION = 19
+STORE_VERSION = 20
 """Raised with every change of tables, columns or views; databases of another are refused."""
 
 HARDWARE_FACTS = (

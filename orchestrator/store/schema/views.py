@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from analysis.results.row import item_seconds_sql
 from orchestrator.store.schema.mode_views import EFFICIENCY, MODE_VIEWS
+from orchestrator.store.schema.paired_view import PAIRED
 from orchestrator.store.schema.result_views import (
     CONTRADICTED,
     LATEST,
@@ -156,6 +157,6 @@ _COMPATIBILITY_ALL = view(
 )
 
 VIEWS = (
-    *(PERFORMANCE_ALL, PERFORMANCE, LATEST_ALL, LATEST, *MODE_VIEWS, EFFICIENCY, _HISTORY),
+    *(PERFORMANCE_ALL, PERFORMANCE, LATEST_ALL, LATEST, *MODE_VIEWS, EFFICIENCY, PAIRED, _HISTORY),
     *(CONTRADICTED, _IMPORTED, _FAILURES_ALL, _FAILURES, _COMPATIBILITY, _COMPATIBILITY_ALL),
 )

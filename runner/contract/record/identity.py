@@ -68,8 +68,14 @@ class Identity(Frozen):
     purpose: Purpose = "measure"
     """What the run did with the cell: timed it, verified its outputs, or both (`measure`)."""
     interleaved_with: str | None = None
-    """The run whose launches took turns with those of this one, pair by pair on one host: the
-    baseline of `run --interleave`; null else."""
+    """The run that was measured side by side with this one: the baseline of `run --interleave`;
+    null else."""
+    side_by_side: str | None = None
+    """The group of results that were measured side by side, round by round; null where it was
+    measured alone."""
+    looks: list[int] | None = None
+    """Numbers of rounds, planned beforehand, after which that comparison might end; null
+    likewise."""
     model_id: str | None = None
     """Hash of `model_spec`: the same name with another configuration or other weights has another
     one, and the same model under another name or in another folder has the same."""

@@ -44,6 +44,19 @@ class Timing(Frozen):
     """Iterations of each round, in order."""
     round_medians: list[float] | None = None
     """Median of each round, seconds, in order; null in records that do not tell."""
+    round_bursts: list[int] | None = None
+    """Bursts of each round, in order, that it took in turns with others loaded beside it; null
+    where it was measured alone."""
+    burst_iterations: list[int] | None = None
+    """Timed iterations of each burst, of all rounds in order; null likewise."""
+    burst_dropped: list[int] | None = None
+    """Iterations at the beginning of each burst that were not counted as caches were not warm
+    again, by round; null likewise."""
+    burst_rest_s: NonNegative[float] | None = None
+    """Seconds behind a burst until its threads rested: the median of the slowest round; null
+    likewise."""
+    burst_clocks_hz: list[float] | None = None
+    """The accelerator's clock right behind each burst; null where it is not known."""
     latency_between_process_cv: NonNegative[float] | None = None
     """Coefficient of variation of the round medians; null with one round."""
     effective_rounds: NonNegative[float] | None = None

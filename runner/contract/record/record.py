@@ -22,7 +22,7 @@ Columns = Mapping[str, Any]  # columns of `Record`, by name
 NO_COLUMNS: Columns = MappingProxyType({})
 
 CONTENT_FIELDS = set(ModelSpec.model_fields) - MODEL_LABELS
-SCHEMA_VERSION = 8  # raised with every change of the columns; a merge refuses records of another
+SCHEMA_VERSION = 9  # raised with every change of the columns; a merge refuses records of another
 
 
 class Record(
@@ -72,6 +72,8 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
         "profile": job.measure.profile,
         "purpose": job.purpose,
         "interleaved_with": job.interleaved_with,
+        "side_by_side": job.side_by_side and job.side_by_side.group,
+        "looks": job.side_by_side and [*job.side_by_side.looks],
         "model_id": model_id(spec),
         "model_spec": spec,
         "job": job.of_cell(cell).model_dump_json(exclude={"model": CONTENT_FIELDS}),

@@ -25,6 +25,7 @@ _FACTS: dict[str, Any] = {
     "family": "embedding",
     MACHINE_KEY: "host-1",
     PART: None,
+    "result_id": "run/cell",
 }
 
 

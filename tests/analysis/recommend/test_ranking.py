@@ -1,5 +1,7 @@
 """Rankings: nothing is first unless intervals say so, and measurements go before predictions."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +16,8 @@ from analysis.recommend.candidates import (
     figure_outcome,
 )
 from analysis.recommend.choices import RankedCandidate, Requirements, choose_each, rank_candidates
-from analysis.statistics.ratios import Estimate
+from analysis.statistics.paired import PairedRatio
+from analysis.statistics.ratios import Estimate, RatioOutcome
 from tests.analysis.recommend.test_memory_fit import cell
 
 MACHINE = CandidateMachine("id", "Example CPU", ("cpu",))
@@ -94,6 +97,63 @@ def test_extrapolations_stand_last_and_decide_nothing() -> None:
     only = rank_candidates([alone], more_is_better=False)
     assert only is not None
     assert (only.first, only.is_sure) == (alone, False)
+
+
+def beside(name: str, value: float, price: float | None = None, **times: float) -> Figure:
+    """A figure of grade D that is so many times as good as others, by rounds that hardly vary."""
+    pairs = {
+        other: PairedRatio(tuple(math.log(good) + step / 1_000 for step in (-1, 0, 1)), (3,))
+        for other, good in times.items()
+    }
+    return figure(value, 0.3, grade="D", result_id=name, pairs=pairs, price=price)
+
+
+def test_figures_that_were_measured_side_by_side_need_no_grade() -> None:
+    one, other = beside("a", 10, b=1.2), beside("b", 11, a=1 / 1.2)
+    there, back = (
+        figure_outcome(*two, more_is_better=False) for two in ((one, other), (other, one))
+    )
+    assert (there, back) == (RatioOutcome("better", rounds=3), RatioOutcome("worse", rounds=3))
+    alone = figure_outcome(one, beside("c", 90), more_is_better=False)
+    assert (alone.because, alone.rounds) == ("grade_d", None)
+
+
+def test_costs_are_compared_by_rounds_where_an_hour_costs_the_same() -> None:
+    one, other = beside("a", 10, 3.6, b=1.2), beside("b", 11, 3.6, a=1 / 1.2)
+    assert figure_outcome(one, other, more_is_better=False).kind == "better"
+    dearer = figure_outcome(one, replace(other, price=7.2), more_is_better=False)
+    assert (dearer.because, dearer.rounds) == ("grade_d", None)
+    assert cost_figure(one, 3.6, cell()).pairs == one.pairs
+
+
+@pytest.mark.parametrize(
+    ("figures", "order", "is_sure"),
+    [
+        ((beside("a", 10, b=1.2), beside("b", 11, a=1 / 1.2)), [10, 11], True),
+        # whatever the values say
+        ((beside("a", 10, b=1 / 1.2), beside("b", 11, a=1.2)), [11, 10], True),
+        ((beside("a", 10, b=1.01), beside("b", 11, a=1 / 1.01)), [10, 11], False),
+        # one of grade A that was measured alone, and is no better
+        ((beside("a", 10, b=1.2), beside("b", 11, a=1 / 1.2), figure(10.4)), [10.4, 10, 11], False),
+        # each is worse than another
+        (
+            (
+                beside("a", 10, b=1.2, c=1 / 1.2),
+                beside("b", 11, a=1 / 1.2, c=1.2),
+                beside("c", 12, a=1.2, b=1 / 1.2),
+            ),
+            [10, 11, 12],
+            False,
+        ),
+    ],
+)
+def test_rounds_side_by_side_rank_candidates(
+    figures: tuple[Figure, ...], order: list[float], is_sure: bool
+) -> None:
+    ranking = rank_candidates(ranked(*figures), more_is_better=False)
+    assert ranking is not None
+    assert values(ranking.rows) == order
+    assert ranking.is_sure is is_sure
 
 
 def test_costs_follow_from_throughput_and_its_interval() -> None:

@@ -17,6 +17,7 @@ from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection, Side
 from analysis.results.series import AcceptedChange
 from analysis.statistics.arrays import np
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.variance import ShiftSpread
 from orchestrator.store.store import Store
 from runner.contract.record.record import Record
@@ -140,19 +141,21 @@ def test_a_regression_has_its_ratio_its_noise_and_what_else_changed(
 def test_what_is_inconclusive_says_what_would_decide(judgements: Judgements) -> None:
     judgement = of(judgements, NOISY)
     assert judgement.launches_needed is None
-    assert "more launches would not decide, launches that take turns would" in judgement.reason
+    assert "more launches would not decide, measuring them side by side would" in judgement.reason
 
 
 @pytest.mark.parametrize(
     ("error", "code", "number"),
-    [(0.02, "pairs_would_decide", 11), (0.2, "pairs_would_not_decide", None)],
+    [(0.02, "rounds_would_decide", 11), (0.2, "rounds_would_not_decide", None)],
 )
-def test_no_more_pairs_are_said_to_decide_than_are_made(
+def test_no_more_rounds_are_said_to_decide_than_are_made(
     error: float, code: str, number: int | None
 ) -> None:
     noise = SeriesNoise("pairs", "", lambda n, _: ShiftSpread(error * math.sqrt(2 / n), n - 1))
-    reason = decider(LevelShift(0.0, (10, 10), noise), 0.02, paired=True)
+    pair = PairedRatio((0.01, -0.01) * 5, (6, 12, 24))
+    reason = decider(LevelShift(0.0, (10, 10), noise), 0.02, pair)
     assert (reason.code, reason.number) == (code, number)
+    assert reason.facts.get("most") in (None, "24")
 
 
 def test_a_series_has_its_values_in_the_order_of_time_and_its_steps(judgements: Judgements) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from analysis.regress.noise import APART, RUN_PRIOR, noise_between
+from analysis.regress.noise import APART, RUN_PRIOR, noise_between, noise_of_pair
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.significance import student_quantile
 from tests.support.observed import an_observation, past_results
 
@@ -28,7 +29,6 @@ def within(launches: tuple[float, ...]) -> float:
 @pytest.mark.parametrize(
     ("launches", "runs", "facts", "source"),
     [
-        (FIVE, 20, {"interleaved_with": "run-100"}, "pairs"),
         (FIVE, 5, CALIBRATED, "history"),
         (FIVE, 4, CALIBRATED, "launches"),
         (FIVE, 0, CALIBRATED, "launches"),
@@ -89,12 +89,12 @@ def test_of_single_launches_a_hundredth_of_the_studys_pairs_is_further_apart() -
     assert beyond == pytest.approx(APART["C"].p99)
 
 
-def test_launches_that_took_turns_tell_it_by_their_pairs() -> None:
-    """What both of a pair share is no noise: the pairs' ratios are 1.1 and 1.2, turn about."""
-    before = an_observation((1.0, 2.0, 3.0, 4.0), 0)
-    after = an_observation((1.1, 2.4, 3.3, 4.8), 1, interleaved_with="run-0")
-    noise = noise_between(before, after, [past_results([FIVE] * 20, 2)])
-    assert noise is not None
+def test_rounds_side_by_side_tell_it_by_their_ratios() -> None:
+    """These are 1.1 and 1.2, turn about; a look has its share of the level."""
+    pair = PairedRatio(tuple(map(math.log, (1.1, 1.2, 1.1, 1.2))), (4, 16))
+    noise = noise_of_pair(pair)
     deviation = math.log(1.2 / 1.1) / 2 * math.sqrt(4 / 3)
     assert noise.difference(4, 4).error == pytest.approx(deviation / 2)
     assert noise.difference(4, 4).degrees == 3
+    assert (noise.source, noise.basis) == ("pairs", "4 rounds side by side")
+    assert [noise.share(rounds) for rounds in (4, 16)] == [0.5, 0.5]

@@ -1,13 +1,16 @@
 """Comparisons of results: who is fastest, and what keeps others from being compared."""
 
+import math
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from analysis.results.answer import Comparison, comparisons
+from analysis.results.answer import Comparison, comparisons, order_results
+from analysis.results.paired import PairedRatios
 from analysis.results.row import ResultRow
 from analysis.results.trust import Cause, Neighbour, changes, doubt_contradictions, summarise_grades
+from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import ratio_outcome
 from runner.contract.record.verdict import Doubt, doubt
 from tests.support.properties import property_test
@@ -119,6 +122,82 @@ def test_the_shortest_query_is_named_where_batches_differ_for_certain() -> None:
     assert comparison.shortest.first.cell_id == "b1"
     assert only([timed("b1", 3.9), timed("b8", 4.0, batch_size=8)]).shortest is None
     assert only([timed("b1", 2.0), timed("c1", 4.0, precision="int8")]).shortest is None
+
+
+def side_by_side(**times: tuple[float, float]) -> PairedRatios:
+    """Ratios of `one_other`, with what its three rounds vary by, in both directions."""
+    known: dict[tuple[str, str], PairedRatio] = {}
+    for names, (ratio, spread) in times.items():
+        one, _, other = names.partition("_")
+        values = tuple(math.log(ratio) + spread * step for step in (-1, 0, 1))
+        known[one, other] = PairedRatio(values, (3,))
+        known[other, one] = known[one, other].inverse
+    return known
+
+
+SURE, UNSURE = 0.001, 0.5
+
+
+@pytest.mark.parametrize(
+    ("pairs", "first", "equals", "undecided", "following"),
+    [
+        ({}, "a", "", "", "b"),  # by grades
+        ({"b_a": (1.5, SURE)}, "a", "", "", "b"),
+        ({"b_a": (0.9, SURE)}, "b", "", "", "a"),  # whatever the medians say
+        ({"b_a": (1.01, SURE)}, "a", "b", "", "c"),
+        ({"b_a": (0.99, SURE)}, "b", "a", "", "c"),
+        ({"b_a": (0.9, UNSURE)}, "a", "", "b", "c"),
+        # One that is behind the second and level with the first may not come first for it.
+        ({"b_a": (1.3, UNSURE), "c_a": (0.9, SURE), "c_b": (1.1, SURE)}, "b", "", "a", "c"),
+        # Each is behind another: the medians say who is first.
+        ({"b_a": (0.9, SURE), "c_b": (0.9, SURE), "a_c": (0.9, SURE)}, "a", "", "", "b"),
+    ],
+)
+def test_rounds_side_by_side_decide_before_medians(
+    pairs: dict[str, tuple[float, float]], first: str, equals: str, undecided: str, following: str
+) -> None:
+    rows = [timed("a", 1.0), timed("b", 1.3, precision="bf16"), timed("c", 1.9, precision="int8")]
+    (comparison,) = comparisons(rows, side_by_side(**pairs))
+    ranking = comparison.fastest
+    assert ranking is not None
+    assert ranking.first.cell_id == first
+    assert " ".join(lead.behind.cell_id for lead in ranking.equals) == equals
+    assert " ".join(lead.behind.cell_id for lead in ranking.undecided) == undecided
+    assert ranking.next is not None
+    assert ranking.next.behind.cell_id == following
+    for lead in (*ranking.equals, *ranking.undecided, ranking.next):
+        beside = {f"{lead.behind.cell_id}_{first}", f"{first}_{lead.behind.cell_id}"}
+        assert lead.outcome.rounds == (3 if beside & pairs.keys() else None)
+
+
+def test_grade_d_beside_another_than_the_first_decides_nothing() -> None:
+    rows = [timed("a", 1.0), timed("b", 1.5, precision="bf16", grade="D"), timed("c", 1.9)]
+    rows = [*rows, timed("d", 2.5, precision="int8")]
+    (comparison,) = comparisons(rows, side_by_side(b_d=(0.5, SURE), d_a=(2.4, SURE)))
+    assert [row.cell_id for row in comparison.rows] == [*"acdb"]
+    assert [row.cell_id for row in comparison.undecided["grade_d"]] == ["b"]
+    assert comparison.fastest is not None
+    assert comparison.fastest.first.cell_id == "a"
+    assert not comparison.fastest.undecided
+
+
+def test_results_of_grade_d_take_part_by_their_rounds_and_faults_by_none() -> None:
+    pairs = side_by_side(b_a=(1.5, SURE), c_a=(0.5, SURE), d_a=(0.4, SURE))
+    rows = [
+        timed("a", 1.0, grade="D"),
+        timed("b", 1.1, grade="D", precision="bf16"),
+        timed("c", 0.5, precision="int8", correct=False),
+        timed("d", 0.4, precision="fp16", proof="none"),
+        timed("e", 9.0, grade="D", backend="cuda"),
+    ]
+    (comparison,) = comparisons(rows, pairs)
+    ranking = comparison.fastest
+    assert ranking is not None
+    assert (ranking.first.cell_id, ranking.next and ranking.next.behind.cell_id) == ("a", "b")
+    assert [row.cell_id for row in comparison.undecided["grade_d"]] == ["e"]
+    assert [row.cell_id for row in order_results(rows[::-1], pairs=pairs)] == [*"abedc"]
+    excluded = [row.cell_id for rows in comparison.excluded.values() for row in rows]
+    assert sorted(excluded) == ["c", "d"]
 
 
 PEAK = {"scenario": "server", "target_qps": None, "slo_ms": 100.0}

@@ -34,6 +34,7 @@ from orchestrator.fleet.orders import UnitWork
 from orchestrator.fleet.presence import Presence, Reach
 from orchestrator.fleet.transport import FleetHost, HostBusy, Transport, TransportName
 from orchestrator.fleet.units import place
+from orchestrator.planning.plan import side_by_side
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
@@ -325,6 +326,33 @@ def test_what_a_dead_host_has_left_is_measured_on_another(tmp_path: Path) -> Non
     cells = [cell.id for cell in done.folder.cells]
     assert done.fleet.orders == [("a", cells), ("b", cells[1:])]
     assert "a: lost with 2 cells to do: the connection ended" in done.notes
+
+
+def measures_jobs(order: Order, run: RunFile, jobs: int = 100) -> Iterator[Frame]:
+    """A host with the records of the first jobs, each of one cell."""
+    for entry in run.plan.entries[:jobs]:
+        job = run.job([entry.cell], SOMEWHERE, 3)
+        yield frame_of(Launched(job=job))
+        yield frame_of(Recorded(cell_id=entry.cell.id), content_of(job, entry.cell))
+    if jobs >= len(run.plan.entries):
+        yield frame_of(Ended())
+
+
+def dies_within_a_group(order: Order, run: RunFile) -> Iterator[Frame]:
+    yield from measures_jobs(order, run, jobs=1)
+
+
+def test_what_was_measured_beside_a_dead_hosts_rest_is_measured_again(tmp_path: Path) -> None:
+    cells = [fake_cell(1, threads=threads) for threads in (1, 2)]
+    plan = side_by_side(a_plan([*cells, fake_cell(8)]), [(cells, None)])
+    folder = a_run_folder(tmp_path, plan)
+    done = drive_folder(folder, Scripted({"a": [dies_within_a_group], "b": [measures_jobs]}))
+    ids = [cell.id for cell in folder.cells]
+    assert [(host, sorted(left)) for host, left in done.fleet.orders] == [
+        ("a", sorted(ids)),
+        ("b", sorted(ids)),
+    ]
+    assert (done.code, done.verdicts) == (0, {"ok"})
 
 
 @pytest.mark.representatives(3)

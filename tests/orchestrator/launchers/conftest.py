@@ -38,9 +38,15 @@ class Bench:
     def out(self) -> Path:
         return self.folder / "out"
 
-    def task(self, script: str, backend: Backend = "fake", limits: Limits | None = None) -> Task:
+    def task(
+        self,
+        script: str,
+        backend: Backend = "fake",
+        limits: Limits | None = None,
+        **changes: object,
+    ) -> Task:
         job = a_job([fake_cell(backend=backend)], limits=limits)
-        return a_task(self.folder, job.model_copy(update=IDS), dedent(script))
+        return a_task(self.folder, job.model_copy(update=IDS | changes), dedent(script))
 
     def launch(
         self, script: str, limits: Limits | None = None

@@ -6,6 +6,8 @@ Its promises with the real runner stand in `tests/contracts/test_launchers.py`.
 import json
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,15 +15,18 @@ import pytest
 from docker import DockerClient
 from docker.errors import NotFound
 
+from orchestrator.launchers.base import Exit
 from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.job_user import UNPRIVILEGED, job_user
 from orchestrator.screen.words.reasons import error_hint
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
-from runner.contract.job import Limits
+from runner.contract.job import Limits, SideBySide
+from tests.conftest import ROOT
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, trial_image
 from tests.support.proxy import EngineProxy
 from tests.support.words import raises_words
+from tests.support.workplace import wait_until
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -114,6 +119,74 @@ def test_a_job_leaves_nothing_that_acts_as_its_owner_and_reads_what_it_is_given(
     assert {path.stat().st_uid for path in (bench.out, *bench.out.iterdir())} == {os.getuid()}
     if os.getuid() == 0:  # else whoever launched it strips them
         assert (bench.out / "shell").stat().st_mode & 0o7777 == 0o755
+
+
+ECHO = """
+    import sys
+    print(sys.argv[1:], flush=True)
+    for line in sys.stdin:
+        print(line.strip()[::-1], flush=True)
+        if line == "end\\n":
+            break
+    else:
+        open("/out/left", "w")
+"""
+IN_TURNS = {"side_by_side": SideBySide(group="g1", looks=(3,))}
+
+
+def test_a_job_that_takes_turns_hears_its_orders_and_is_told_to_go_with_its_launcher(
+    bench: Bench,
+) -> None:
+    with bench.launcher.launch(bench.task(ECHO, **IN_TURNS)) as execution:
+        assert "--die-with-parent" in (execution.lines.get() or "")
+        for order in ("one", "two", "end"):
+            execution.send(order)
+            assert execution.lines.get() == order[::-1]
+        assert execution.lines.get() is None
+        assert execution.wait() == Exit(0, out_of_memory=False, log="")
+        execution.send("more")
+    assert execution._stdin
+    assert execution._stdin.closed
+    assert not (bench.out / "left").exists()
+
+
+def test_a_job_that_takes_no_turns_has_no_stdin(bench: Bench) -> None:
+    (arguments,), end = bench.run(ECHO)
+    assert "--die-with-parent" not in arguments
+    assert end.code == 0
+    assert (bench.out / "left").exists()
+
+
+LAUNCH = """
+import sys
+from pathlib import Path
+from orchestrator.launchers.base import Task
+from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.system.engine import connect_engine
+from runner.contract.job import Job
+from tests.orchestrator.launchers.conftest import TEST_HOST, trial_image
+
+folder, image = Path(sys.argv[1]), sys.argv[2]
+job = Job.model_validate_json((folder / "kept.json").read_bytes())
+task = Task(job, "fake", folder / "job.json", folder / "out")
+launcher = DockerLauncher(connect_engine(), trial_image(image), host=TEST_HOST)
+with launcher.launch(task) as execution:
+    for line in iter(execution.lines.get, None):
+        print(line, flush=True)
+"""
+
+
+def test_a_job_that_waits_for_its_turn_meets_its_end_with_an_orchestrator_that_is_killed(
+    bench: Bench, script_image: str
+) -> None:
+    (bench.folder / "kept.json").write_text(bench.task(ECHO, **IN_TURNS).job.model_dump_json())
+    command = [sys.executable, "-c", LAUNCH, str(bench.folder), script_image]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as orchestrator:
+        assert orchestrator.stdout is not None
+        assert orchestrator.stdout.readline()
+        orchestrator.kill()
+    wait_until((bench.out / "left").exists, "the end of its stdin")
+    assert bench.launcher.clean(frozenset({"fake"})) == 1
 
 
 @pytest.mark.parametrize("action", ["kill", "remove_container"])

@@ -27,7 +27,7 @@ from orchestrator.launchers.process import (
     scratch_folder,
 )
 from runner.contract.errors import Unavailable
-from runner.contract.job import Limits
+from runner.contract.job import Limits, SideBySide
 from tests.conftest import ROOT
 from tests.support.jobs import a_job, a_task, fake_cell, fake_model
 from tests.support.words import raises_words
@@ -160,6 +160,26 @@ def test_children_end_with_the_runner_that_left_them(scripted: Interpreter, task
     wait_until(lambda: not is_alive(int(line)), "the end of the child")
 
 
+def test_orders_arrive_line_by_line_and_are_harmless_after_the_end(
+    scripted: Interpreter, task: Task
+) -> None:
+    script = """
+        import sys
+        for line in sys.stdin:
+            print(line.strip()[::-1], flush=True)
+            if line == "end\\n":
+                break
+    """
+    with scripted(script).launch(task) as execution:
+        for order in ("one", "end"):
+            execution.send(order)
+            assert execution.lines.get() == order[::-1]
+        assert execution.lines.get() is None
+        execution.send("more")
+        assert execution.wait().code == 0
+        execution.send("more")
+
+
 def test_killing_ends_the_children_too(scripted: Interpreter, task: Task) -> None:
     script = """
         import subprocess, time
@@ -194,14 +214,18 @@ def test_ctrl_c_reaches_the_orchestrator_alone(scripted: Interpreter, task: Task
 
 
 @pytest.mark.slow
-def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> None:
-    job_file = tmp_path / "job.json"
-    job_file.write_text(a_job(model=fake_model({"*": "hang"})).model_dump_json())
+@pytest.mark.parametrize("waits", [False, True], ids=["hangs", "waits for its turn"])
+def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path, waits: bool) -> None:
+    job_file, last = tmp_path / "job.json", '"waits"' if waits else '"load"'
+    job = a_job(model=fake_model({} if waits else {"*": "hang"}))
+    group = SideBySide(group="g1", looks=(3,)) if waits else None
+    job_file.write_text(job.model_copy(update={"side_by_side": group}).model_dump_json())
     command = [sys.executable, "-c", LAUNCH, str(job_file), str(tmp_path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, stdout=pipe, text=True) as orchestrator:
         assert orchestrator.stdout is not None
-        runner = psutil.Process(int(orchestrator.stdout.readline().split()[0]))
+        line = next(line for line in orchestrator.stdout if last in line)
+        runner = psutil.Process(int(line.split()[0]))
         assert "runner" in runner.cmdline()
         orchestrator.kill()
     assert psutil.wait_procs([runner], timeout=60)[1] == []

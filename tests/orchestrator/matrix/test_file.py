@@ -17,6 +17,7 @@ from orchestrator.planning.expand import expand
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.planning.plan import make_plan
 from runner.contract.axes import AXIS_NAMES, RUNTIMES, Backend, Runtime
+from runner.contract.errors import MatrixError
 from runner.contract.job import PROFILES
 from runner.contract.models import find
 from tests.support.matrices import matrix_of
@@ -118,7 +119,23 @@ def test_the_guides_table_of_profiles_is_right() -> None:
 
 
 def _value(key: str, cell: str) -> object:
-    return cell if key.endswith(("duration", "target")) else int(cell)
+    return cell if key.endswith(("duration", "target", "side")) else int(cell)
+
+
+@pytest.mark.parametrize(("value", "compared"), [(True, True), (False, False), ("auto", None)])
+def test_what_is_measured_side_by_side_is_a_word_of_three(value: object, compared: object) -> None:
+    file = MatrixDocument.model_validate({"version": 1, "measure": {"side_by_side": value}})
+    assert measure_of(file, "cpu").side_by_side is compared
+    VALID.validate({"version": 1, "axes": {}, "measure": {"side_by_side": value}})
+
+
+@pytest.mark.parametrize("value", ["always", "ture", "yes", 1, 0, None, []])
+def test_other_words_for_side_by_side_are_refused(value: object) -> None:
+    measure = {"side_by_side": value}
+    with pytest.raises(MatrixError, match=r"measure\.side_by_side") as refusal:
+        matrix_of({"model": "gpt2"}, measure=measure)
+    assert "true, false, auto" in str(refusal.value)
+    assert not VALID.is_valid({"version": 1, "axes": {}, "measure": measure})
 
 
 @pytest.mark.parametrize(

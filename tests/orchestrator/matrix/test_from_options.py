@@ -1,14 +1,18 @@
 """A matrix from options is checked as a file is, and its errors name the option."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.commands.measure.plan import report_plan
+from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.options.axes import BenchOptions
 from orchestrator.commands.options.bench_matrix import bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import make_plan
+from orchestrator.running.options import RunOptions
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 
@@ -32,6 +36,27 @@ def test_options_make_the_cells_that_a_file_would() -> None:
     assert len(expand(matrix).cells) == 8
     assert matrix.measure["cpu"].iterations == 20
     assert matrix.measure["cpu"].profile == "quick"
+
+
+@pytest.mark.parametrize(
+    ("models", "groups"),
+    [
+        ("bert-tiny", []),
+        ("bert-tiny,vit-tiny", []),
+        ("bert-tiny,bert-base-uncased", [{"bert-tiny", "bert-base-uncased"}]),
+        ("bert-tiny,vit-tiny,bert-base-uncased", [{"bert-tiny", "bert-base-uncased"}]),
+    ],
+)
+def test_models_of_one_question_are_compared_side_by_side(
+    models: str, groups: list[set[str]], tmp_path: Path
+) -> None:
+    asked = options(model=models, batch_size="1,2")
+    request = PlanRequest(asked, results=tmp_path, options=RunOptions(launcher="process"))
+    plan = report_plan(request).plan
+    names = {entry.cell.job_id: entry.cell.model for entry in plan.entries}
+    assert [{names[job] for job in group.jobs} for group in plan.groups] == groups
+    apart = replace(request, overrides=("measure.side_by_side=false",))
+    assert report_plan(apart).plan.groups == ()
 
 
 def test_modes_and_scenarios_come_from_options() -> None:

@@ -11,8 +11,9 @@ from orchestrator.planning.estimate import (
     _COLD_SHARE,
     _FEWEST_COLD,
     _LONGEST_RUN,
-    cell_estimate,
+    iteration_estimate,
     launch_estimate,
+    timed_estimate,
 )
 from runner.contract.axes import Backend, Mode
 from runner.contract.cell import Cell, ProfileName
@@ -41,7 +42,8 @@ def seconds(
     }
     measure = next(measure for name, measure in PROFILES.items() if name == profile)
     changed = measure.model_copy(update={"rounds": rounds, "heat_s": heat_s})
-    return cell_estimate(Cell(**values | fields), model, changed)
+    cell = Cell(**values | fields)
+    return timed_estimate(cell, iteration_estimate(cell, model), changed)
 
 
 def test_a_small_cell_takes_about_its_profiles_shortest_time() -> None:
@@ -94,7 +96,8 @@ def test_starts_are_untimed_cold_warm_and_at_once(
         mode="startup",
         workers=workers,
     )
-    estimate = cell_estimate(cell, model, PROFILES[profile], predicted_s=start_s)
+    assert iteration_estimate(cell, model, predicted_s=start_s) == start_s
+    estimate = timed_estimate(cell, start_s, PROFILES[profile])
     assert estimate == pytest.approx(expected_s)
     assert fewest() == _FEWEST_COLD
     assert startup.COLD_SHARE == _COLD_SHARE

@@ -1,12 +1,20 @@
 """Jobs and their cells come in a random order that the seed alone decides."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.planning.plan import JobPlan, Plan, make_plan, mark_done, planned_jobs
+from orchestrator.planning.plan import (
+    JobPlan,
+    Plan,
+    make_plan,
+    mark_done,
+    planned_jobs,
+    side_by_side,
+)
 from orchestrator.planning.plan import schedule as launches
 from tests.support.matrices import matrix_of
 
@@ -53,7 +61,7 @@ def test_the_order_depends_on_the_seed_and_on_nothing_else() -> None:
 
 
 def schedule(plan: Plan, seed: int) -> list[JobPlan]:
-    return list(launches(plan, seed))
+    return [job for unit in launches(plan, seed) for job in unit]
 
 
 def of_round(jobs: list[JobPlan], number: int) -> list[JobPlan]:
@@ -97,3 +105,37 @@ def test_what_is_left_keeps_its_order_in_every_round(finished: set[str]) -> None
         whole = order(of_round(schedule(IN_ROUNDS, 3), number))
         left = order(of_round(schedule(rest, 3), number))
         assert left == [name for name in whole if name not in finished]
+
+
+def in_groups() -> Plan:
+    """Three jobs of each model that wait beside each other, and one of another mode."""
+    axes = AXES | {"model": ["bert-tiny", "gpt2"], "mode": ["inference", "training"]}
+    plan = make_plan(
+        matrix_of(axes | {"precision": ["fp32", "bf16"]}, measure={"profile": "quick"})
+    )
+    return side_by_side(plan, [([entry.cell for entry in plan.entries], None)])
+
+
+@FEW
+@given(st.integers())
+def test_jobs_of_a_group_are_due_together_in_each_of_its_rounds(seed: int) -> None:
+    plan = in_groups()
+    units = [*launches(plan, seed)]
+    members = Counter(frozenset(job.id for job in unit) for unit in units)
+    assert members == {frozenset(group.jobs): ROUNDS for group in plan.groups}
+    assert [unit[0].round for unit in units] == sorted(unit[0].round for unit in units)
+    assert all(len({job.round for job in unit}) == 1 for unit in units)
+    assert len({unit[0].id for unit in units}) > 1
+
+
+def test_what_is_left_of_a_group_is_one_unit_without_its_finished_jobs() -> None:
+    plan = in_groups()
+    group = plan.groups[0]
+    done = [entry.cell.id for entry in plan.entries if entry.cell.job_id == group.jobs[0]]
+    (unit,) = (
+        unit
+        for unit in launches(mark_done(plan, dict.fromkeys(done, "ok")), 3)
+        if unit[0].round == 2 and unit[0].id in group.jobs
+    )
+    assert {job.id for job in unit} == {*group.jobs[1:]}
+    assert {job.measure.rounds for job in unit} == {ROUNDS}

@@ -14,6 +14,8 @@ from orchestrator.commands.measure.calibrate import (
     print_calibration,
     spreads_of,
 )
+from orchestrator.commands.measure.plan import plan_run
+from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.launchers.diagnosis import Diagnosis
 from orchestrator.planning.plan import Plan, RunSource
 from orchestrator.running.calibration import (
@@ -26,6 +28,7 @@ from orchestrator.running.create import create_run
 from orchestrator.running.options import RunOptions
 from orchestrator.running.outcome import RunOutcome
 from orchestrator.store.merge.report import MergeReport
+from runner.contract.axes import RUNTIMES
 from runner.contract.errors import StoreError
 from runner.contract.record.ids import hardware_id
 from runner.measure.statistics.spread import effective_rounds
@@ -89,7 +92,7 @@ def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> Non
 
 
 def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [
         Diagnosis("cpu", "process", True, 1, "", None),
@@ -100,6 +103,9 @@ def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
     matrix = calibration_matrix("process")
     assert list(matrix.axes["backend"]) == ["cpu"]
     assert matrix.measure["cpu"].rounds == PROCESSES
+    plan, _ = plan_run(PlanRequest(matrix, results=tmp_path, options=RunOptions(no_verify=True)))
+    assert {entry.cell.runtime for entry in plan.entries} == {*RUNTIMES["cpu"]}
+    assert plan.groups == ()
 
 
 def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from queue import Empty, Queue
 import pytest
 
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.running.execute_job import Availability, LaunchContext, execute_job, launch_job
+from orchestrator.running.execute_job import Availability, JobExecution, LaunchContext, launch_job
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.launch import Launch
+from orchestrator.running.launch_limits import job_limit_s
 from orchestrator.running.options import RunOptions
 from orchestrator.store.records.compact import compact
 from orchestrator.store.store import Store
@@ -101,6 +102,10 @@ class PacedLines(Queue[str | None]):
         for line in lines:
             self.put(line)
 
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        self._next_s += seconds
+
     def get(self, block: bool = True, timeout: float | None = None) -> str | None:
         """The next line, or none within that time."""
         if timeout is not None and self.now + timeout < self._next_s:
@@ -117,6 +122,9 @@ class PacedExecution:
     def __init__(self, lines: PacedLines) -> None:
         self.lines = lines
         self.killed = False
+
+    def send(self, line: str) -> None:
+        """Nobody waits for it."""
 
     def kill(self) -> None:
         """Note the kill."""
@@ -187,7 +195,7 @@ def run(
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
     job = folder.run.job(folder.cells, NOWHERE)
     try:
-        execute_job(job, LaunchContext(launcher, folder, observer))
+        JobExecution(job, LaunchContext(launcher, folder, observer)).execute()
     finally:
         assert launcher.running == 0
     return verdicts(folder), launcher, observer, folder
@@ -203,7 +211,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
     folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
     launcher, job = ScriptedLauncher(measures_all), folder.run.job(folder.cells, NOWHERE)
-    execute_job(job, LaunchContext(launcher, folder, KeptObserver()))
+    JobExecution(job, LaunchContext(launcher, folder, KeptObserver())).execute()
     assert [task.staged()["--weights"] for task in launcher.tasks] == [weights]
     records = [folder.record_of(cell) for cell in folder.cells]
     assert {(record.weights, record.weights_revision) for record in records if record} == {
@@ -347,9 +355,8 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     folder = a_run_folder(tmp_path)
     launcher = ScriptedLauncher(dies_in(2, None))
     with raises_words(EngineUnavailable, match="stopped answering during the run"):
-        execute_job(
-            folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
-        )
+        context = LaunchContext(launcher, folder, KeptObserver())
+        JobExecution(folder.run.job(folder.cells, NOWHERE), context).execute()
     assert verdicts(folder) == {
         1: ("ok", None),
         2: ("lost", "the container engine went away in phase steady"),
@@ -374,9 +381,10 @@ def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(
 ) -> None:
     fill_disk(monkeypatch)
     folder = a_run_folder(tmp_path)
-    job = folder.run.job(folder.cells, NOWHERE)
+    context = LaunchContext(ScriptedLauncher(dies_in(2, FULL)), folder, KeptObserver())
+    execution = JobExecution(folder.run.job(folder.cells, NOWHERE), context)
     with pytest.raises(StoreError, match="No space left"):
-        execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, FULL)), folder, KeptObserver()))
+        execution.execute()
     assert verdicts(folder) == {1: ("ok", None)}
 
 
@@ -404,9 +412,8 @@ def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
     folder.forget_retried()
     launcher = ScriptedLauncher(measures_all)
-    execute_job(
-        folder.run.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
-    )
+    context = LaunchContext(launcher, folder, KeptObserver())
+    JobExecution(folder.run.job(folder.cells, NOWHERE), context).execute()
     assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
 
 
@@ -433,7 +440,7 @@ def a_round(
 ) -> tuple[ScriptedLauncher, KeptObserver]:
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
     job = folder.run.job(folder.cells, NOWHERE, round_)
-    execute_job(job, LaunchContext(launcher, folder, observer))
+    JobExecution(job, LaunchContext(launcher, folder, observer)).execute()
     return launcher, observer
 
 
@@ -463,7 +470,7 @@ def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
     folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
     context = LaunchContext(launcher, folder, KeptObserver())
     artifacts = (tmp_path / "references", tmp_path / "graphs")
-    execute_job(folder.run.job(folder.cells, NOWHERE), context, *artifacts)
+    JobExecution(folder.run.job(folder.cells, NOWHERE), context, *artifacts).execute()
     (task,) = launcher.tasks
     assert (task.references, task.graphs) == artifacts
 
@@ -518,3 +525,15 @@ def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_com
     assert any(line.startswith(f"{part.name}: was changed") for line in observer.notes)
     with Store.open_readonly(database) as store:
         assert set(store.verdicts(folder.run.run_id).values()) == {"ok"}
+
+
+def test_a_job_has_its_time_from_its_first_launch_on(tmp_path: Path) -> None:
+    """Others that are measured side by side with it may need an export first."""
+    folder = a_run_folder(tmp_path, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
+    job = folder.run.job(folder.cells, NOWHERE)
+    paced = PacedLines([phase("load"), phase("first", CELL.id), None], 1.0)
+    context = LaunchContext(PacedLauncher(paced), folder, KeptObserver(), lambda: paced.now)
+    execution = JobExecution(job, context)
+    paced.pass_by(2 * job_limit_s(job))
+    execution.execute()
+    assert verdicts(folder)[CELL.batch_size][0] == "lost", "it has ended by itself"

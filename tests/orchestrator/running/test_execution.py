@@ -147,7 +147,7 @@ def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) 
     launcher = ScriptedLauncher(measures_all)
     trial.run(launcher)
     assert [job.cells for job in launcher.launched] == [
-        job.cells for job in schedule(run.plan, seed)
+        job.cells for (job,) in schedule(run.plan, seed)
     ]
     assert {job.seed for job in launcher.launched} == {seed}
 
@@ -236,7 +236,7 @@ def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) ->
         def prepare(self, backend: Backend) -> Provenance:
             return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
 
-    (job,) = schedule(trial.folder.run.plan, trial.folder.run.seed)
+    ((job,),) = schedule(trial.folder.run.plan, trial.folder.run.seed)
     launcher = Rebuilding(dies_in(job.cells[0].batch_size, None), measures_all)
     trial.run(launcher)
     digests = [job.provenance.image_digest for job in launcher.launched]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.commands.measure.run import failed_traces, saved_traces
+from orchestrator.planning.plan import side_by_side
 from orchestrator.running import run_file
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import new_run_id, read_run_file
@@ -164,6 +165,27 @@ def test_verdicts_of_cells_without_a_chance_are_forgotten(folder: RunFolder) -> 
     folder.forget_retried()
     assert folder.due(folder.cells, 1) == folder.cells[1:]
     assert folder.verdicts() == {folder.cells[0].id: "failed"}
+
+
+@pytest.mark.parametrize("status", ["lost", None])
+def test_what_is_measured_beside_a_due_cell_is_due_with_it(
+    tmp_path: Path, status: Status | None
+) -> None:
+    """A ratio is one of the same moments; what failed for good is compared with nothing."""
+    cells = [fake_cell(size, threads=threads) for threads in (1, 2, 4) for size in (1, 2)]
+    folder = a_run_folder(tmp_path, side_by_side(a_plan(cells), [(cells, None)]))
+    small, large = cells[::2], cells[1::2]
+    for cell in (small[0], *large):
+        give(folder, cell, "ok")
+    give(folder, small[1], "failed")
+    if status:
+        give(folder, small[2], status)
+    assert folder.beside([small[2]]) == [small[0]]
+    assert folder.unfinished() == [small[0], small[2]]
+    folder.forget_retried()
+    assert folder.verdicts() == dict.fromkeys((cell.id for cell in large), "ok") | {
+        small[1].id: "failed"
+    }
 
 
 def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolder) -> None:

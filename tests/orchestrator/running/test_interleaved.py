@@ -1,19 +1,15 @@
-"""Two runs whose launches take turns: order, equal rounds, failures, interruption, what is kept."""
+"""Two runs side by side: rounds of both, failures, interruption, outages, what is kept."""
 
-import json
-import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from queue import Queue
-from statistics import median
 from typing import Any
 
 import pytest
 
-from orchestrator.launchers.base import Exit
 from orchestrator.launchers.registry import Pinned
-from orchestrator.planning.plan import Plan, RunSource
+from orchestrator.planning.groups import LOOKS, group_of_versions
+from orchestrator.planning.plan import RunSource
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.interleaved import (
     BaselineVersion,
@@ -24,45 +20,45 @@ from orchestrator.running.interleaved import (
 )
 from orchestrator.running.options import RunOptions
 from runner.contract.cell import Cell
-from runner.contract.errors import EngineUnavailable, NothingToDo, UsageError
-from runner.contract.job import Job
-from runner.contract.record.files import save_record
+from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo, UsageError
 from runner.contract.record.record import Record
-from runner.contract.rounds import read_rounds, save_round
-from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, enter, finish
-from tests.support.jobs import fake_cell
-from tests.support.records import a_round, record_for
+from tests.support.fakes import KeptObserver
+from tests.support.jobs import FAST, fake_cell
 from tests.support.runs import SEED, a_plan
-from tests.support.words import doubt_words, words_of
+from tests.support.turns import GONE, KILLED, Fault, Interrupted, Takes, TakingTurns
+from tests.support.words import words_of
 
 pytestmark = pytest.mark.usefixtures("unmerged")
 
 IMAGES = (Pinned("fake", "accelmatrix-cpu:1", f"sha256:{'1' * 64}"),)
-KNOWN = {"recorded_at", "job", "model_spec", "status"}
-LOST = Exit(137, out_of_memory=False, log="")
-Takes = Callable[[Cell, int], float]
-"""Milliseconds of a cell in a round."""
+SIDES = ("run", "baseline")
+FIRST, SECOND, LAST = LOOKS
 
 
-def duration(side: str, slower: float = 0.0, spread: float = 0.002) -> Takes:
+def duration(side: str, slower: float = 0.1, spread: float = 0.002) -> Takes:
     """A duration that alternates about its level: the run's is longer by a share."""
     level = 10.0 * (1 + slower if side == "run" else 1)
     return lambda cell, round_: level * (1 + spread * (-1) ** (round_ + (side == "run")))
 
 
-class Turns:
+class Pair:
     """Two runs with scripted launchers that write down in which order they launch."""
 
-    def __init__(self, results: Path, plan: Plan | None = None, threshold: float = 0.03) -> None:
+    def __init__(
+        self,
+        results: Path,
+        cells: Sequence[Cell] = (fake_cell(1),),
+        *,
+        together: bool = True,
+        threshold: float = 0.03,
+    ) -> None:
         self.results = results
         self.database = results.parent / "benchmarks.duckdb"
         self.observer = KeptObserver()
-        self.order: list[tuple[str, int]] = []
-        made = plan or a_plan([fake_cell(1)])
-        paired = {name: m.of_rounds(10) for name, m in made.measure.items()}
-        measure = {name: m.model_copy(update={"max_rounds": 28}) for name, m in paired.items()}
+        self.log: list[tuple[str, str, int]] = []
+        group = group_of_versions(cells, 1, FAST, together=together)
         self.folders = create_both(
-            made.model_copy(update={"measure": measure}),
+            a_plan(cells).model_copy(update={"groups": (group,)}),
             RunSource(command="orchestrator run"),
             results,
             RunOptions(launcher="process", scratch=True, seed=SEED, database=self.database),
@@ -70,46 +66,33 @@ class Turns:
             threshold,
         )
 
-    def script(
-        self, side: str, takes: Takes, then: Script | None = None, samples: int = 1
-    ) -> Script:
-        """A launch that measures what it is given, so many samples a query, or plays something."""
-
-        def measures(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-            self.order.append((side, job.round))
-            if then is not None:
-                return then(job, out, lines)
-            enter(lines, "load")
-            for cell in job.cells:
-                measure(job, cell, out, takes(cell, job.round), lines, samples)
-            return finish(lines)
-
-        return measures
+    def launcher(self, side: str, takes: Takes | None = None, **changes: Any) -> TakingTurns:
+        return TakingTurns(takes or duration(side), side, log=self.log, **changes)
 
     def run(
-        self,
-        run: Script | None = None,
-        baseline: Script | None = None,
-        *,
-        slower: float = 0.0,
-        **options: Any,
+        self, run: TakingTurns | None = None, baseline: TakingTurns | None = None, **options: Any
     ) -> BothOutcomes:
         """Measure what is left, with these launches or with good ones."""
-        launchers = tuple(
-            ScriptedLauncher(script or self.script(side, duration(side, slower)))
-            for side, script in (("run", run), ("baseline", baseline))
-        )
+        launchers = (run or self.launcher("run"), baseline or self.launcher("baseline"))
         chosen = RunOptions(database=self.database, **options)
-        execution = InterleavedExecution(self.folders, launchers, self.observer, chosen)  # type: ignore[arg-type]
-        return execution.run()
+        execution = InterleavedExecution(self.folders, launchers, self.observer, chosen)
+        try:
+            return execution.run()
+        finally:
+            assert [launcher.running for launcher in launchers] == [0, 0]
 
-    def reopened(self) -> "Turns":
+    def reopened(self) -> "Pair":
         """The same two runs, opened anew."""
         folders = BothFolders.open(self.results, RunFolder.open(self.results, "last"))
         assert folders is not None
         self.folders = folders
-        self.order = []
+        self.log.clear()
         return self
+
+    @property
+    def rounds(self) -> list[tuple[str, int]]:
+        """The launches, in order."""
+        return [(name, round_) for name, what, round_ in self.log if what == "launched"]
 
     @property
     def records(self) -> list[Record]:
@@ -123,195 +106,167 @@ class Turns:
         return [(record.status, record.rounds) for record in self.records]
 
 
-def measure(
-    job: Job, cell: Cell, out: Path, milliseconds: float, lines: "Queue[str | None]", samples: int
-) -> None:
-    """Leave what the runner leaves of a cell in a round, by the milliseconds of a sample."""
-    result = a_round([round(samples * milliseconds * 1e6)] * 3, samples=3 * samples)
-    rounds = [*read_rounds(out, cell, job.round - 1), result]
-    durations = [value for one in rounds for value in one.durations_ns]
-    record = record_for(
-        *(job, cell),
-        rounds=len(rounds),
-        round_iterations=[3] * len(rounds),
-        round_medians=[median(one.durations_ns) / 1e9 for one in rounds],
-        durations_ns=durations,
-        grade="A",
-    )
-    if job.round == job.measure.most_rounds:
-        save_record(record, out)
-        lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
-        return
-    columns = record.model_dump(mode="json", exclude_none=True, exclude={"durations_ns", *KNOWN})
-    save_round(result.model_copy(update={"so_far": columns}), out, cell, job.round)
-    lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
-
-
-def dies(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-    """A launch that dies in its first cell."""
-    enter(lines, "load")
-    enter(lines, "steady", job.cells[0])
-    lines.put(None)
-    return LOST
-
-
 @pytest.fixture
-def turns(tmp_path: Path) -> Turns:
-    return Turns(tmp_path / "results")
+def pair(tmp_path: Path) -> Pair:
+    return Pair(tmp_path / "results")
 
 
-ABBA = ["run", "baseline", "baseline", "run"]
+def both(*rounds: int) -> list[tuple[str, int]]:
+    """The launches of these rounds, sorted."""
+    return sorted((side, round_) for side in SIDES for round_ in rounds)
 
 
-def test_launches_alternate_in_mirrored_order_and_leave_equal_rounds(turns: Turns) -> None:
-    assert turns.run().exit_code == 0
-    assert [side for side, _ in turns.order] == ABBA * 5
-    assert [number for _, number in turns.order] == [
-        n for pair in range(1, 11) for n in (pair, pair)
-    ]
-    assert turns.ends == [("ok", 10), ("ok", 10)]
-    baseline, run = turns.records
+@pytest.mark.parametrize("together", [True, False])
+def test_both_are_launched_in_each_round_and_leave_equal_rounds(
+    tmp_path: Path, together: bool
+) -> None:
+    pair = Pair(tmp_path / "results", together=together)
+    assert pair.run().exit_code == 0
+    assert sorted(pair.rounds) == both(*range(1, FIRST + 1))
+    assert [number for _, number in pair.rounds] == sorted(number for _, number in pair.rounds)
+    assert len({side for side, _ in pair.rounds[::2]}) == 2, "the order of start is random"
+    assert pair.ends == [("ok", FIRST), ("ok", FIRST)]
+    baseline, run = pair.records
     assert (baseline.interleaved_with, run.interleaved_with) == (None, baseline.run_id)
+    assert baseline.side_by_side == run.side_by_side == f"{run.run_id}.g1"
+    assert baseline.looks == run.looks == [*LOOKS]
     assert run.run_id > baseline.run_id
     assert run.recorded_at > baseline.recorded_at
 
 
 @pytest.mark.representatives(2)
-@pytest.mark.parametrize("found", [1, 2])
+@pytest.mark.parametrize("samples", [1, 2])
 @pytest.mark.parametrize(
-    ("slower", "spread", "pairs"), [(0.10, 0.002, 10), (0.03, 0.010, 16), (0.03, 0.06, 28)]
+    ("slower", "spread", "rounds"),
+    [(0.10, 0.002, FIRST), (0.03, 0.0001, FIRST), (0.10, 0.03, SECOND), (0.03, 0.06, LAST)],
 )
-def test_pairs_are_added_on_both_sides_until_they_decide(
-    turns: Turns, slower: float, spread: float, pairs: int, found: int
+def test_rounds_are_added_on_both_sides_until_they_decide(
+    pair: Pair, slower: float, spread: float, rounds: int, samples: int
 ) -> None:
     """Whatever batch the run found, as offline does."""
-    run, baseline = (duration(side, slower, spread) for side in ("run", "baseline"))
-    turns.run(turns.script("run", run, samples=found), turns.script("baseline", baseline))
-    assert turns.ends == [("ok", pairs)] * 2
-    assert len(turns.order) == 2 * pairs
+    takes = {side: duration(side, slower, spread) for side in SIDES}
+    pair.run(
+        pair.launcher("run", takes["run"], samples=samples),
+        pair.launcher("baseline", takes["baseline"]),
+    )
+    assert pair.ends == [("ok", rounds)] * 2
+    assert len(pair.rounds) == 2 * rounds
 
 
-@pytest.mark.slow
-def test_a_cell_that_is_decided_leaves_the_later_pairs_to_the_others(tmp_path: Path) -> None:
-    turns = Turns(tmp_path / "results", a_plan([fake_cell(1), fake_cell(2)]))
+def test_a_cell_that_is_decided_leaves_the_later_rounds_to_the_others(tmp_path: Path) -> None:
+    pair = Pair(tmp_path / "results", [fake_cell(1), fake_cell(2)])
     noisy = {1: 0.002, 2: 0.06}
 
     def takes(side: str) -> Takes:
         return lambda cell, round_: duration(side, 0.03, noisy[cell.batch_size])(cell, round_)
 
-    turns.run(*(turns.script(side, takes(side)) for side in ("run", "baseline")))
-    assert [rounds for _, rounds in turns.ends] == [10, 28, 10, 28]
-    assert Counter(turns.order)["run", 10] == Counter(turns.order)["baseline", 10] == 2
+    pair.run(*(pair.launcher(side, takes(side)) for side in SIDES))
+    assert [rounds for _, rounds in pair.ends] == [FIRST, LAST] * 2
+    assert Counter(pair.rounds) == dict.fromkeys(both(*range(1, LAST + 1)), 1)
 
 
-@pytest.mark.parametrize("failing", ["run", "baseline"])
-def test_what_fails_on_one_side_ends_on_both_with_what_it_has(turns: Turns, failing: str) -> None:
-    def fails_in(round_: int, side: str) -> Script:
-        good, bad = turns.script(side, duration(side)), turns.script(side, duration(side), dies)
-        return lambda job, out, lines: (bad if job.round == round_ else good)(job, out, lines)
-
-    scripts = {side: turns.script(side, duration(side)) for side in ("run", "baseline")}
-    scripts[failing] = fails_in(5, failing)
-    assert turns.run(scripts["run"], scripts["baseline"]).exit_code == 1
-    baseline, run = turns.records
-    ended, beside = (run, baseline) if failing == "run" else (baseline, run)
-    assert (ended.status, beside.status) == ("lost", "ok")
-    assert beside.rounds == (5 if failing == "baseline" else 4)
-    reason = doubt_words(vars(beside))[0]
-    assert re.match(r"[45] of 10 rounds before the .* ended as lost", reason)
-    assert max(number for _, number in turns.order) == 5
-
-
-def test_a_failure_in_the_first_pair_leaves_the_other_side_unlaunched(turns: Turns) -> None:
-    turns.run(run=turns.script("run", duration("run"), dies))
-    baseline, run = turns.records
-    assert (run.status, baseline.status) == ("lost", "unavailable")
-    assert words_of(baseline.ending) == "not started: the launch compared with it ended as lost"
-    assert turns.order == [("run", 1)]
-
-
-class Interrupted(BaseException):
-    """Somebody pressed Ctrl-C, or worse."""
-
-
-@pytest.mark.parametrize(("side", "round_", "again"), [("baseline", 5, 5), ("run", 10, 10)])
-def test_a_pair_that_was_cut_in_two_is_measured_anew(
-    turns: Turns, side: str, round_: int, again: int
+@pytest.mark.parametrize("round_", [1, 5])
+@pytest.mark.parametrize("failing", SIDES)
+def test_what_fails_on_one_side_leaves_the_other_its_record(
+    pair: Pair, failing: str, round_: int
 ) -> None:
-    """In these pairs the named side comes second, so that its fellow is measured already."""
+    faulty = pair.launcher(failing, faults={(failing, round_): Fault(KILLED)})
+    assert pair.run(**{failing: faulty}).exit_code == 1
+    baseline, run = pair.records
+    ended, beside = (run, baseline) if failing == "run" else (baseline, run)
+    assert (ended.status, beside.status, beside.rounds) == ("lost", "ok", FIRST)
+    assert max(number for side, number in pair.rounds if side == failing) == round_
 
-    def stops(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        if job.round == round_:
-            raise Interrupted
-        return turns.script(side, duration(side))(job, out, lines)
 
+def test_a_refused_baseline_leaves_the_run_its_record(pair: Pair) -> None:
+    baseline = pair.launcher("baseline")
+    baseline.refusals["fake"] = ImageError("there is no such image")
+    assert pair.run(baseline=baseline).exit_code == ImageError.exit_code
+    assert pair.ends == [("unavailable", None), ("ok", FIRST)]
+    assert pair.observer.notes[0] == "baseline: there is no such image"
+
+
+@pytest.mark.representatives(4)
+@pytest.mark.parametrize("round_", [1, 5])
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("side", SIDES)
+def test_a_round_that_was_cut_in_two_is_measured_anew(
+    tmp_path: Path, side: str, together: bool, round_: int
+) -> None:
+    pair = Pair(tmp_path / "results", together=together)
     with pytest.raises(Interrupted):
-        turns.run(**{side: stops})
-    assert turns.order[-1] == ("baseline" if side == "run" else "run", round_)
-    assert turns.reopened().run().exit_code == 0
-    assert [number for _, number in turns.order][:2] == [again, again]
-    assert turns.ends == [("ok", 10)] * 2
+        pair.run(**{side: pair.launcher(side, faults={(side, round_): Fault(Interrupted())})})
+    assert pair.reopened().run().exit_code == 0
+    assert sorted(pair.rounds) == both(*range(round_, FIRST + 1))
+    assert pair.ends == [("ok", FIRST)] * 2
 
 
-def test_a_lost_launch_is_taken_up_again_as_a_pair(turns: Turns) -> None:
-    def dies_in_three(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        then = dies if job.round == 3 else None
-        return turns.script("baseline", duration("baseline"), then)(job, out, lines)
-
-    turns.run(baseline=dies_in_three)
-    assert [status for status, _ in turns.ends] == ["lost", "ok"]
-    turns.reopened().run()
-    assert turns.order[:2] == [("run", 3), ("baseline", 3)]
-    assert turns.ends == [("ok", 10)] * 2
+def test_a_lost_launch_is_taken_up_again_as_a_round(pair: Pair) -> None:
+    faulty = pair.launcher("baseline", faults={("baseline", 3): Fault(KILLED)})
+    pair.run(baseline=faulty)
+    assert [status for status, _ in pair.ends] == ["lost", "ok"]
+    pair.reopened().run()
+    assert sorted(pair.rounds[:2]) == both(3)
+    assert pair.ends == [("ok", FIRST)] * 2
 
 
-def test_runs_that_have_all_their_verdicts_are_refused_by_either_id(turns: Turns) -> None:
-    turns.run()
+def test_runs_that_have_all_their_verdicts_are_refused_by_either_id(pair: Pair) -> None:
+    pair.run()
     for name in ("run", "baseline"):
-        run_id = getattr(turns.folders, name).run.run_id
-        both = BothFolders.open(turns.results, RunFolder.open(turns.results, run_id))
+        run_id = getattr(pair.folders, name).run.run_id
+        both = BothFolders.open(pair.results, RunFolder.open(pair.results, run_id))
         assert both is not None
-        assert both.run.run == turns.folders.run.run
+        assert both.run.run == pair.folders.run.run
         with pytest.raises(NothingToDo, match="and its baseline"):
             both.require_left(RunSource())
     with pytest.raises(UsageError, match="differs from the matrix"):
         both.require_left(RunSource(matrix="version: 1\n", matrix_path=Path("matrix.yaml")))
 
 
-def test_a_kill_between_both_folders_leaves_nothing_half(turns: Turns) -> None:
-    folder = turns.folders.baseline.path
+def test_a_kill_between_both_folders_leaves_nothing_half(pair: Pair) -> None:
+    folder = pair.folders.baseline.path
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     folder.rmdir()
-    assert turns.reopened().run().exit_code == 0
-    assert turns.ends == [("ok", 10)] * 2
+    assert pair.reopened().run().exit_code == 0
+    assert pair.ends == [("ok", FIRST)] * 2
 
 
-def test_a_spent_budget_ends_both_with_equal_rounds(turns: Turns) -> None:
-    turns.run(budget_s=0.0)
-    assert turns.order == []
-    assert {record.status for record in turns.records} == {"unavailable"}
-    assert {words_of(record.ending) for record in turns.records} == {
+def test_a_spent_budget_ends_both_with_equal_rounds(pair: Pair) -> None:
+    pair.run(budget_s=0.0)
+    assert pair.rounds == []
+    assert {record.status for record in pair.records} == {"unavailable"}
+    assert {words_of(record.ending) for record in pair.records} == {
         "not started: the budget of 0s was spent"
     }
 
 
-def test_without_an_engine_both_sides_say_so(turns: Turns) -> None:
-    def gone(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        raise EngineUnavailable("the engine is down")
-
-    launchers = (ScriptedLauncher(gone), ScriptedLauncher(gone))
+def test_without_an_engine_both_sides_say_so(pair: Pair) -> None:
+    launchers = [pair.launcher(side) for side in SIDES]
     for launcher in launchers:
-        launcher.refusals["fake"] = EngineUnavailable("the engine is down", hint="start it")
-    options = RunOptions(database=turns.database)
-    outcome = InterleavedExecution(turns.folders, launchers, turns.observer, options).run()
-    assert outcome.exit_code == EngineUnavailable.exit_code
-    assert {record.status for record in turns.records} == {"unavailable"}
+        launcher.refusals["fake"] = GONE
+    assert pair.run(*launchers).exit_code == EngineUnavailable.exit_code
+    assert {record.status for record in pair.records} == {"unavailable"}
 
 
-def test_the_cells_are_counted_once_and_the_baseline_is_named(turns: Turns) -> None:
-    turns.run()
-    assert len(turns.observer.ended) == 1
-    ids = Counter(job.id for job in turns.observer.jobs)
-    assert sorted(ids.values()) == [10, 10]
+def test_an_engine_that_comes_back_costs_neither_side_a_verdict(pair: Pair) -> None:
+    class Outage(TakingTurns):
+        is_gone = True
+
+        def launch(self, task: Any) -> Any:
+            if task.job.round == 2 and self.is_gone:
+                self.is_gone = False
+                raise GONE
+            return super().launch(task)
+
+    outcome = pair.run(baseline=Outage(duration("baseline"), "baseline", log=pair.log))
+    assert outcome.exit_code == 0
+    assert pair.ends == [("ok", FIRST)] * 2
+
+
+def test_the_cells_are_counted_once_and_the_baseline_is_named(pair: Pair) -> None:
+    pair.run()
+    assert len(pair.observer.ended) == 1
+    ids = Counter(job.id for job in pair.observer.jobs)
+    assert sorted(ids.values()) == [FIRST, FIRST]
     assert [name for name in ids if name.endswith(" of the baseline")]

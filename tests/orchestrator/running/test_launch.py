@@ -11,17 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.launchers.base import Exit
-from orchestrator.running.execute_job import LaunchContext, execute_job
-from orchestrator.running.launch import ProgressEvent, read_event
+from orchestrator.running.execute_job import JobExecution, LaunchContext
+from orchestrator.running.launch import (
+    FollowedLaunch,
+    Launch,
+    LaunchProgress,
+    ProgressEvent,
+    read_event,
+)
 from orchestrator.running.launch_limits import (
     Deadline,
     OutputQuota,
+    QuotaWatch,
     Step,
     excess_of,
     job_limit_s,
     loads_of,
 )
-from runner.contract.job import Job, Limits
+from runner.contract.job import Job, Limits, SideBySide
 from tests.support.fakes import KeptObserver, ScriptedLauncher, enter, measures_all, record
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.runs import a_plan, a_run_folder
@@ -53,6 +60,9 @@ def line(**fields: object) -> str:
         ),
         (line(event="recorded", cell_id=CELL.id), ProgressEvent("recorded", CELL)),
         (line(event="visited", cell_id=CELL.id, more=[1]), ProgressEvent("visited", CELL)),
+        (line(event="waits", cell_id=CELL.id), ProgressEvent("waits", CELL)),
+        (line(event="waits", cell_id=None), None),
+        (line(event="waits", cell_id="another"), None),
         (line(event="phase", phase="load", cell_id="another"), None),
         (line(event="phase", phase="load"), None),
         (line(event="phase", phase="lunch", cell_id=None), None),
@@ -148,11 +158,103 @@ def test_a_job_that_only_talks_is_ended(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan([CELL, OTHER], limits=Limits(cell_timeout_s=50)))
     launcher, observer = ScriptedLauncher(talks, measures_all), KeptObserver()
     job = folder.run.job(folder.cells, folder.nowhere)
-    execute_job(job, LaunchContext(launcher, folder, observer, Clock()))
+    JobExecution(job, LaunchContext(launcher, folder, observer, Clock())).execute()
     records = [folder.record_of(cell) for cell in folder.cells]
     assert [found and found.status for found in records] == ["ok", "timeout"]
     assert [status for _, status in observer.ended] == ["ok", "timeout"]
     assert len(observer.phases) < 100
+
+
+class Telling:
+    """A launch that prints these lines, and more of them for each order that it gets."""
+
+    def __init__(self, *lines: str | None) -> None:
+        self.lines: Queue[str | None] = Queue()
+        self.orders: list[str] = []
+        self.is_killed = False
+        self.say(*lines)
+
+    def say(self, *lines: str | None) -> None:
+        for text in lines:
+            self.lines.put(text)
+
+    def send(self, text: str) -> None:
+        self.orders.append(text)
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+    def wait(self) -> Exit:
+        return Exit(0, out_of_memory=False, log="")
+
+
+WAITS = line(event="waits", cell_id=CELL.id)
+
+
+def followed(
+    folder: Path, execution: Telling, clock: Callable[[], float], **changes: object
+) -> FollowedLaunch:
+    job = JOB.model_copy(update={"side_by_side": SideBySide(group="g", looks=(3,))} | changes)
+    run, deadline = a_run_folder(folder, a_plan([CELL, OTHER])), Deadline(job, clock, 100)
+    progress = LaunchProgress(Launch(job), run, KeptObserver(), deadline)
+    quota = QuotaWatch(folder, OutputQuota.of(job), clock)
+    return FollowedLaunch(execution, progress, deadline, quota)
+
+
+def test_a_launch_is_followed_until_it_waits_and_goes_on_by_an_order(tmp_path: Path) -> None:
+    execution = Telling(
+        line(event="phase", phase="load", cell_id=None), "a stray line", WAITS, WAITS
+    )
+    launch = followed(tmp_path, execution, lambda: 0.0)
+    assert launch.question is None
+    launch.follow()
+    assert launch.question == CELL.question
+    launch.take_burst(0.2, 1.0)
+    assert launch.question == CELL.question
+    execution.say(line(event="waits", cell_id=OTHER.id), None)
+    launch.go_on()
+    assert launch.question == OTHER.question
+    launch.go_on()
+    assert (launch.question, execution.is_killed, launch.launch.stopped) == (None, False, None)
+    assert [json.loads(order) for order in execution.orders] == [{"burst_s": 0.2}, {}, {}]
+
+
+def test_who_takes_no_turns_may_say_that_it_waits_and_goes_on(tmp_path: Path) -> None:
+    execution = Telling(WAITS, line(event="phase", phase="load", cell_id=None), None)
+    launch = followed(tmp_path, execution, lambda: 0.0, side_by_side=None)
+    launch.follow()
+    assert (launch.question, execution.lines.empty()) == (None, True)
+
+
+@pytest.mark.parametrize(("patience_s", "in_time"), [(3.0, False), (8.0, True)])
+def test_a_turn_has_the_time_that_it_is_given_and_waiting_takes_none(
+    tmp_path: Path, patience_s: float, in_time: bool
+) -> None:
+    now = [0.0]
+    execution = Telling(WAITS)
+    launch = followed(tmp_path, execution, lambda: now[0])
+    launch.follow()
+    now[0] = 80.0  # the others' turns
+    execution.send = lambda _: (execution.say(WAITS), now.__setitem__(0, now[0] + 5.0))  # type: ignore[method-assign,assignment]
+    launch.take_burst(0.2, patience_s)
+    assert (launch.question == CELL.question) is in_time
+    assert execution.is_killed is not in_time
+    stopped = launch.launch.stopped
+    assert (stopped and (stopped.status, words_of(stopped.reason))) == (
+        None if in_time else ("lost", "its burst was not done after 3 s, so it was ended")
+    )
+
+
+def test_waiting_again_and_again_does_not_outlive_the_job(tmp_path: Path) -> None:
+    execution = Telling(*[WAITS] * 1000)
+    clock = Clock()
+    launch = followed(tmp_path, execution, clock)
+    launch.follow()
+    while launch.question is not None:
+        launch.take_burst(0.2, 1e9)
+    assert execution.is_killed
+    assert launch.launch.stopped
+    assert launch.launch.stopped.is_the_jobs
 
 
 @pytest.mark.parametrize("limit", ["space", "time"])
@@ -170,7 +272,7 @@ def test_a_job_over_its_own_limits_is_not_launched_again(tmp_path: Path, limit: 
     folder = a_run_folder(tmp_path, a_plan(limits=Limits(output_bytes=most)))
     launcher = ScriptedLauncher(overdoes)
     job = folder.run.job(folder.cells, folder.nowhere)
-    execute_job(job, LaunchContext(launcher, folder, KeptObserver(), clock))
+    JobExecution(job, LaunchContext(launcher, folder, KeptObserver(), clock)).execute()
     records = [found for cell in folder.cells if (found := folder.record_of(cell))]
     reason = {
         "space": "ended in phase load, since its output is larger than 97.7KiB",

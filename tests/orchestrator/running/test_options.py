@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.running.options import ChosenImage, Label, ci_labels
+from orchestrator.running.options import ChosenImage, Label, RunOptions, ci_labels
 from runner.contract.errors import UsageError
 
 
@@ -19,6 +19,17 @@ from runner.contract.errors import UsageError
 def test_what_names_no_image_is_refused(word: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         ChosenImage.parse(word)
+
+
+def test_of_two_images_of_a_backend_the_first_is_the_baseline() -> None:
+    words = ["cpu=me/cpu:1", "openvino=me/ov:1", "cpu=me/cpu:2"]
+    options = RunOptions(image=[*map(ChosenImage.parse, words)])
+    assert options.first_images == (ChosenImage("cpu", "me/cpu:1"),)
+    assert options.images == {"cpu": "me/cpu:2", "openvino": "me/ov:1"}
+    assert RunOptions().first_images == ()
+    third = RunOptions(image=[*map(ChosenImage.parse, [*words, "cpu=me/cpu:3"])])
+    with pytest.raises(UsageError, match="cpu has 3 images"):
+        _ = third.first_images
 
 
 @pytest.mark.parametrize("pair", [("a", "1"), ("b", "x=y"), ("a", ""), ("c.d-e_f", "ü")])

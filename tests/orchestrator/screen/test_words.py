@@ -114,8 +114,6 @@ WAYS = reason(
             reason("stopped_after", round=2, cause=BUDGET),
             "stopped after round 2: the budget of 5m was spent",
         ),
-        (reason("baseline_ended"), "the baseline's launch ended early"),
-        (reason("baseline_ended", status="lost"), "the baseline's launch ended as lost"),
         (
             reason("no_graph", cause=WAYS),
             "no prepared graph: dynamic shapes: the graph would not become int8: it has no product"

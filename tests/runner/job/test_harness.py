@@ -11,15 +11,17 @@ from orchestrator.store.records.validate import read_record
 from runner.backends.base import Region
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
-from runner.contract.job import Job
+from runner.contract.job import Job, SideBySide
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.reasons import parse_reason
+from runner.contract.record.quality import Outcome
 from runner.contract.record.record import Record
-from runner.contract.rounds import round_path
+from runner.contract.rounds import raw_columns, read_rounds, round_path
 from runner.inputs import LABELS, Inputs
 from runner.job.harness import LEAST_NS, LEAST_QUERIES, Harness, host_to_host_s, region_columns
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.replication import DEFAULT_SPREAD
+from runner.process import Gate, Orders
 from tests.support.fakes import KeptProgress
 from tests.support.jobs import FAST, a_job, a_spread, fake_cell, fake_model
 from tests.support.scene import Scene
@@ -288,3 +290,121 @@ def test_rows_of_all_devices_have_a_time_of_the_same_region(
         assert columns["host_to_host_median_s"] == pytest.approx(expected[1])
         enough = 1 + max(LEAST_QUERIES, LEAST_NS * 25 // NANOSECONDS)
         assert scene.trips == (enough if region == "device" else 0)
+
+
+BURSTS = 3
+
+
+class InGroup(NamedTuple):
+    """Rounds of a job of two shapes that is compared with others."""
+
+    out: Path
+    jobs: list[Job]
+    events: list[list[dict[str, Any]]]
+
+
+def compared(number: int, *, together: bool = True, **changes: Any) -> Job:
+    """The job's round of that number; its group may end after the second and the third."""
+    group = SideBySide(group="run-1.g1", looks=(2, 3), together=together)
+    return in_round(number).model_copy(update={"side_by_side": group} | changes)
+
+
+def take(job: Job, out: Path) -> list[dict[str, Any]]:
+    """Its progress, as it takes so many bursts of some milliseconds at each cell."""
+    orders, progress = Orders(), KeptProgress()
+    for _ in job.cells:
+        for line in [*['{"burst_s": 0.004}'] * BURSTS, "{}"]:
+            orders.put(line)
+    Harness(job, out, progress, gate=Gate(orders, progress) if job.takes_turns else None).run()
+    return progress.events
+
+
+@pytest.fixture(scope="module")
+def in_group(tmp_path_factory: pytest.TempPathFactory) -> InGroup:
+    out = tmp_path_factory.mktemp("group")
+    jobs = [compared(number, trace=True) for number in (1, 2, 3)]
+    return InGroup(out, jobs, [take(job, out) for job in jobs])
+
+
+def test_no_round_of_a_group_is_the_last_one_and_each_leaves_what_a_record_would_say(
+    in_group: InGroup,
+) -> None:
+    """Whoever sees all of the group decides that, and makes the record then."""
+    assert not list(in_group.out.glob("*.parquet"))
+    for cell in in_group.jobs[0].cells:
+        rounds = read_rounds(in_group.out, cell, 3)
+        for number, (job, result) in enumerate(zip(in_group.jobs, rounds, strict=True), 1):
+            assert result.bursts is not None
+            assert len(result.bursts.iterations) == BURSTS
+            assert sum(result.bursts.iterations) == len(result.durations_ns)
+            known = {**result.so_far, **raw_columns(rounds[:number])}
+            record = Record.of(job, cell, Outcome(status="ok"), known)
+            assert (record.side_by_side, record.looks) == ("run-1.g1", [2, 3])
+            assert (record.rounds, record.round_bursts) == (number, [BURSTS] * number)
+            assert record.grade
+            assert record.correct_code
+
+
+def test_a_cell_waits_when_it_is_warm_and_once_more_for_each_burst(in_group: InGroup) -> None:
+    first = [
+        event for event in in_group.events[0] if event["cell_id"] == in_group.jobs[0].cells[0].id
+    ]
+    names = [event.get("phase") or event["event"] for event in first]
+    waits = ["waits"] * (BURSTS + 1)
+    visit = ["first", "warmup", "steady", *waits, "observe", "observe", "verify", "visited"]
+    assert names == [*visit, "observe"]  # the trace comes last
+
+
+def test_the_first_round_of_a_group_leaves_the_traces(in_group: InGroup) -> None:
+    for cell in in_group.jobs[0].cells:
+        assert (in_group.out / f"{cell.id}.trace.json").exists()
+    for number, events in enumerate(in_group.events, 1):
+        ends = [event.get("phase") for event in events[-2:]]
+        assert (ends == ["observe"] * 2) is (number == 1)
+
+
+def test_launches_of_a_group_in_turns_take_their_time_in_one_go(tmp_path: Path) -> None:
+    job = compared(3, together=False)
+    for number in (1, 2, 3):
+        events = take(compared(number, together=False), tmp_path)
+        assert "waits" not in {event["event"] for event in events}
+    assert not list(tmp_path.glob("*.parquet"))
+    for cell in job.cells:
+        rounds = read_rounds(tmp_path, cell, 3)
+        assert [result.bursts for result in rounds] == [None] * 3
+        assert [len(result.durations_ns) for result in rounds] == [10] * 3
+
+
+def test_a_cell_of_a_group_that_fails_has_its_record_and_no_trace(tmp_path: Path) -> None:
+    model = fake_model({"*-b1-*": "raise"})
+    job = compared(1, trace=True, model=model)
+    orders, progress = Orders(), KeptProgress()
+    for line in [*['{"burst_s": 0.004}'] * BURSTS, "{}"]:
+        orders.put(line)
+    Harness(job, tmp_path, progress, gate=Gate(orders, progress)).run()
+    bad, good = job.cells
+    assert read_record(tmp_path / f"{bad.id}.parquet").status == "failed"
+    assert round_path(tmp_path, good, 1).exists()
+    traces = {path.name.split(".")[0] for path in tmp_path.glob("*.trace.*")}
+    assert traces == {good.id}
+
+
+def test_a_cell_that_only_its_check_refuses_has_no_trace_in_a_group(tmp_path: Path) -> None:
+    job = compared(1, trace=True, model=fake_model(finite=False))
+    take(job, tmp_path)
+    assert {read_record(path).status for path in tmp_path.glob("*.parquet")} == {"failed"}
+    assert not list(tmp_path.glob("*.trace.*"))
+
+
+@pytest.mark.parametrize("mode", ["generation", "training"])
+def test_bursts_of_every_mode_that_can_wait_have_their_parts(tmp_path: Path, mode: str) -> None:
+    cell = fake_cell(mode=mode, new_tokens=3 if mode == "generation" else None)
+    group = SideBySide(group="run-1.g1", looks=(2,))
+    job = a_job([cell], trainable()).model_copy(update={"side_by_side": group})
+    take(job, tmp_path)
+    (result,) = read_rounds(tmp_path, cell, 1)
+    assert result.bursts is not None
+    iterations = sum(result.bursts.iterations)
+    assert len(result.durations_ns) == iterations
+    assert {len(values) % iterations for values in result.parts_ns.values()} == {0}
+    assert result.parts_ns

@@ -11,7 +11,7 @@ from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, ProcessSpread
 from runner.contract.record.record import Columns
 from runner.contract.record.verdict import Doubt, DoubtCode, Grade, heaviest_first
-from runner.contract.rounds import Energy, MemoryUse, RoundResult
+from runner.contract.rounds import Bursts, Energy, MemoryUse, RoundResult
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds, summarise_tokens
 from runner.measure.environment import read_environment
@@ -269,3 +269,31 @@ def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
     (doubt,) = doubts
     assert doubt.grade in "BC"
     assert doubt_text(doubt).startswith("the median time to the first token is known within")
+
+
+def in_bursts(*iterations: int, dropped: int = 1, **changes: Any) -> RoundResult:
+    known = {"rest_s": 0.002, "clocks_hz": [None] * len(iterations)} | changes
+    bursts = Bursts(iterations=[*iterations], dropped=dropped, **known)
+    return a_round([2_000_000] * sum(iterations), bursts=bursts)
+
+
+def test_a_record_tells_of_the_bursts_of_all_rounds() -> None:
+    hertz: list[float | None] = [1e9, 2e9]
+    first = in_bursts(20, 19, clocks_hz=hertz)
+    second = in_bursts(5, 6, 4, dropped=2, rest_s=0.3, clocks_hz=[1e9] * 3)
+    summary = columns(first, second)
+    assert summary["round_bursts"] == [2, 3]
+    assert summary["burst_iterations"] == [20, 19, 5, 6, 4]
+    assert sum(summary["burst_iterations"]) == summary["iterations"]
+    assert summary["burst_dropped"] == [1, 2]
+    assert summary["burst_rest_s"] == 0.3
+    assert summary["burst_clocks_hz"] == [1e9, 2e9, 1e9, 1e9, 1e9]
+
+
+@pytest.mark.parametrize("hertz", [[None, None], [1e9, None]])
+def test_clocks_that_are_not_all_known_are_none(hertz: list[float | None]) -> None:
+    assert columns(in_bursts(3, 4, clocks_hz=hertz))["burst_clocks_hz"] is None
+
+
+def test_what_is_measured_alone_has_no_bursts() -> None:
+    assert not [name for name in columns(a_round(), a_round()) if "burst" in name]

@@ -57,6 +57,29 @@ def test_clocks_before_during_and_after(tmp_path: Path) -> None:
     assert (clock.throttle_events, clock.throttled_s) == (2, 0.05)
 
 
+def test_clocks_while_others_take_their_turns_are_not_its_own(tmp_path: Path) -> None:
+    folder = a_sys_folder(tmp_path, [cores(0, 1)], files=CLOCKS)
+    path = folder / f"{CPU}/cpu0/cpufreq/scaling_cur_freq"
+    meter = CpuClockMeter([0], folder)
+    meter.before()
+    meter.begin()
+    meter.pause()
+    for own, others in (("2000000", "800000"), ("3000000", "700000")):
+        path.write_text(own)
+        meter.resume()
+        time.sleep(3 * CLOCK_INTERVAL_S)
+        meter.pause()
+        path.write_text(others)
+        time.sleep(3 * CLOCK_INTERVAL_S)
+    clock = meter.end()
+    meter.close()
+    assert clock is not None
+    assert clock.low_hz == 2_000_000e3
+    assert clock.mean_hz is not None
+    assert 2_000_000e3 < clock.mean_hz < 3_000_000e3
+    assert clock.after_hz == 700_000e3
+
+
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [

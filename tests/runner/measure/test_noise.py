@@ -108,3 +108,49 @@ def test_spread_and_shift_of_the_kernel(
     assert noise.kernel_spread_before == pytest.approx(spread)
     assert noise.kernel_spread_after == 0
     assert shift is None or noise.kernel_shift == pytest.approx(shift)
+
+
+def test_what_others_do_between_bursts_is_not_counted(tmp_path: Path) -> None:
+    """Two bursts of our own second each, beside half a second of others and steal."""
+    host = Host(tmp_path, steady(1000))
+    user = idle = steal = 0.0
+
+    def passes(
+        *, ours: float = 0.0, others: float = 0.0, free: float = 0.0, taken: float = 0.0
+    ) -> None:
+        nonlocal user, idle, steal
+        user, idle, steal = user + ours + others, idle + free, steal + taken
+        host.own_s += ours
+        host.spend(user=user, idle=idle, steal=steal)
+
+    passes()
+    host.meter.before()
+    passes(ours=2, free=2)  # the warm-up
+    host.meter.pause()
+    for _ in range(2):
+        passes(ours=0.1, others=40, free=3, taken=7)  # their turns, and our rest
+        host.meter.resume()
+        passes(ours=1, others=0.5, free=0.25, taken=0.25)
+        host.meter.pause()
+    passes(others=60)
+    host.meter.resume()
+    noise = host.meter.after()
+    assert noise.other_load == pytest.approx(1 / 8)
+    assert noise.steal == pytest.approx(0.5 / 8)
+
+
+@pytest.mark.parametrize("shown", ["never", "at first", "later"])
+def test_a_host_that_shows_no_times_has_no_shares_however_often_it_is_paused(
+    tmp_path: Path, shown: str
+) -> None:
+    host = Host(tmp_path, steady(1000))
+    if shown == "at first":
+        host.spend(user=1, idle=1)
+    host.meter.before()
+    host.path.unlink(missing_ok=True)
+    host.meter.pause()
+    if shown == "later":
+        host.spend(user=1, idle=1)
+    host.meter.resume()
+    noise = host.meter.after()
+    assert (noise.steal, noise.other_load) == (None, None)

@@ -42,8 +42,8 @@ def place_matrix(
     runs, times_s = [], []
     for host_class, hosts in classes.items():
         machines = [host_id for host in hosts.values() if (host_id := host.host_id)]
-        plan, source = plan_run(request, Machine(), machines)
-        run = place(plan, hosts, host_class)
+        plan, source = plan_run(request, Machine(), machines, grouped=False)
+        run = place(plan, hosts, host_class, grouped=request.is_timed)
         abilities = {name: host.ability for name, host in hosts.items()}
         times_s.append(expected_s([placed.unit for placed in run.units], abilities, seed=0))
         runs.append(run)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
+from orchestrator.planning.groups import connected
 from orchestrator.planning.plan import JobPlan, Plan, planned_jobs
 from runner.contract.axes import Backend
 from runner.contract.errors import UsageError, suggest
@@ -187,7 +188,7 @@ class PipelineJob:
 
 
 _Comparisons = Mapping[str, Sequence[JobPlan]]
-"""The jobs on one kind of runner whose results are compared with each other, by model."""
+"""The jobs on one kind of runner whose results are compared, by the first one's model."""
 
 
 def pipeline_jobs(
@@ -196,8 +197,9 @@ def pipeline_jobs(
     """At most so many jobs, by name, whose cells are all that the plan would measure.
 
     All cells of a model that runners of one kind can measure are in the same job, since machines
-    differ and these are compared. More than `most` such jobs are put together, so that those of
-    one kind of runner take about equally long. Of models outside the share there is none.
+    differ and these are compared; so is what is measured side by side. More than `most` such jobs
+    are put together, so that those of one kind of runner take about equally long. Of models
+    outside the share there is none.
     """
     if most > MAX_JOBS:
         raise UsageError(f"--max-jobs: {most} is more than {MAX_JOBS}, GitHub's most of one matrix")
@@ -224,14 +226,19 @@ def pipeline_jobs(
 def _comparisons(
     plan: Plan, labels: Mapping[Backend, Sequence[str]], share: Share
 ) -> Mapping[RunnerKind, _Comparisons]:
-    by_runner: dict[RunnerKind, dict[str, list[JobPlan]]] = {}
+    by_runner: dict[RunnerKind, list[JobPlan]] = {}
     for job in planned_jobs(plan):
         cell = job.cells[0]
-        if not share.keeps(cell.model):
-            continue
-        by_model = by_runner.setdefault(_runner_kind(cell.backend, labels), {})
-        by_model.setdefault(cell.model, []).append(job)
-    return by_runner
+        if share.keeps(cell.model):
+            by_runner.setdefault(_runner_kind(cell.backend, labels), []).append(job)
+
+    def compared_by(job: JobPlan) -> Iterable[object]:
+        return job.model.name, plan.group_of.get(job.id, job.id)
+
+    return {
+        runner: {compared[0].model.name: compared for compared in connected(jobs, compared_by)}
+        for runner, jobs in by_runner.items()
+    }
 
 
 def _runner_kind(backend: Backend, labels: Mapping[Backend, Sequence[str]]) -> RunnerKind:

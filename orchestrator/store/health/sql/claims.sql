@@ -27,7 +27,7 @@ WHERE r.source_measured_at > latest_moment()
 -- remedy: `--fix` takes such results out
 -- imported: error
 -- table: benchmark_results, outright
--- Launches of a run take turns with those of another one.
+-- A run is measured side by side with another one.
 SELECT 'interleaved with ' || r.interleaved_with AS fault
 FROM records r
 WHERE r.interleaved_with = r.run_id

@@ -23,7 +23,7 @@ from orchestrator.commands.measure.pipelines.jobs import (
 )
 from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
-from orchestrator.planning.plan import Plan, make_plan, schedule
+from orchestrator.planning.plan import Plan, make_plan, schedule, side_by_side
 from orchestrator.system.selector import Selector
 from runner.contract.errors import UsageError
 from tests.support.matrices import matrix_of
@@ -76,7 +76,8 @@ def jobs_of(plan: Plan, most: int = MAX_JOBS, **labels: Any) -> list[PipelineJob
 
 def assert_exact(matrix: Matrix, plan: Plan, most: int = MAX_JOBS) -> None:
     """The globs, given to a fresh plan of the whole matrix, select each cell that runs once."""
-    due = sorted(cell.id for job in schedule(plan, 0) if job.round == 1 for cell in job.cells)
+    jobs_due = [job for unit in schedule(plan, 0) for job in unit if job.round == 1]
+    due = sorted(cell.id for job in jobs_due for cell in job.cells)
     cells = [cell for cell, _ in expand(matrix).cells]
     jobs = jobs_of(plan, most)
     selected = [[cell for cell in cells if Selector(job.select).keeps(cell)] for job in jobs]
@@ -238,6 +239,27 @@ def test_what_a_pipeline_cannot_run_is_refused(
 def test_other_texts_are_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         parse_runner_labels([text])
+
+
+@pytest.mark.parametrize(
+    ("together", "names"),
+    [
+        (True, ["cpu-bert-tiny", "cpu-vit-base"]),
+        ("auto", ["cpu-bert-tiny", "cpu-gpt2", "cpu-vit-base"]),
+    ],
+)
+def test_models_that_are_measured_side_by_side_share_a_job(
+    together: bool | str, names: list[str]
+) -> None:
+    axes = {"model": ["gpt2", "vit-base", "bert-tiny"], "runtime": ["torch", "onnxruntime"]}
+    plan = make_plan(matrix_of(axes, measure={"profile": "quick", "side_by_side": together}))
+    grouped = side_by_side(plan, [([entry.cell for entry in plan.entries], None)])
+    found = jobs_of(grouped)
+    assert [job.name for job in found] == names
+    assert sum(job.cells for job in found) == len(plan.entries)
+    alone = sum(job.estimate_s for job in jobs_of(plan))
+    assert sum(job.estimate_s for job in found) > alone
+    assert all(" " not in glob for job in found for glob in job.select)
 
 
 @given(st.text(min_size=1), st.integers(1, 60))

@@ -19,6 +19,7 @@ from orchestrator.commands.measure.plan import (
     plan_jobs,
     plan_run,
     print_plan,
+    report_plan,
 )
 from orchestrator.commands.measure.request import PlanRequest, available_backends
 from orchestrator.commands.measure.run import describe_repeat
@@ -111,6 +112,65 @@ def test_a_plan_too_large_for_one_run_is_refused(
     assert "--limit" in str(caught.value.hint)
     plan, source = plan_run(PlanRequest(matrix, results=tmp_path, limit=2))
     assert (len(plan.entries), source.matrix) == (2, matrix.read_text())
+
+
+TWO_RUNTIMES: dict[AxisName, Sequence[str]] = {
+    "model": ["bert-tiny"],
+    "backend": ["cpu"],
+    "runtime": ["torch", "onnxruntime"],
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "prepares", "grouped", "groups"),
+    [
+        ({}, False, True, 1),
+        ({"no_verify": True}, False, True, 1),
+        ({"verify_only": True}, False, True, 0),
+        ({}, True, True, 0),
+        ({}, False, False, 0),
+    ],
+    ids=["run", "time", "verify", "prepare", "others decide"],
+)
+def test_only_what_is_timed_is_measured_side_by_side(
+    options: dict[str, bool], prepares: bool, grouped: bool, groups: int, tmp_path: Path
+) -> None:
+    wanted = PlanRequest(
+        BenchOptions.of_axes(TWO_RUNTIMES, profile="quick"),
+        results=tmp_path,
+        options=RunOptions(launcher="process", **options),
+        prepares=prepares,
+    )
+    plan, _ = plan_run(wanted, grouped=grouped)
+    assert len(plan.groups) == groups
+    assert sum("side by side" in note for note in plan.notes) == groups
+
+
+def test_a_plan_names_what_is_measured_side_by_side(
+    screen: Screen, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    axes = {**TWO_RUNTIMES, "runtime": ["torch", "onnxruntime", "torch_compile"]}
+    matrix = BenchOptions.of_axes(axes, profile="standard")
+    options = RunOptions(launcher="process")
+    report = report_plan(PlanRequest(matrix, results=tmp_path, options=options))
+    jobs = ["cpu-bert-tiny-fp32-inference", "cpu-onnxruntime-bert-tiny-fp32-inference"]
+    lines = screen.lines(print_plan, report)
+    notes = [
+        f"2 jobs are measured side by side in 3 to 12 rounds: {', '.join(jobs)}",
+        "1 job is measured alone, since torch_compile compiles anew at each launch:"
+        " cpu-torch_compile-bert-tiny-fp32-inference",
+    ]
+    assert [line for line in lines if "measured side" in line or "alone, since" in line] == [
+        f"note: {note}" for note in notes
+    ]
+    assert lines[-1].startswith("3 to run in 3 jobs (at least 9 launches), ")
+    print_plan(report, as_json=True)
+    text = capsys.readouterr().out
+    data = json.loads(text)
+    known = {"rounds": 3, "max_rounds": 12, "together": True, "versions": 1}
+    assert data["groups"] == [{"group": "g1", "job_id": job, **known} for job in jobs]
+    assert data["notes"][-2:] == notes
+    assert text == json.dumps(data, indent=2) + "\n"
 
 
 def remember(database: Path, **facts: object) -> str:

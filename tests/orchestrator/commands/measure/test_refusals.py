@@ -11,9 +11,12 @@ from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.system.locks import FOLDER_VARIABLE
 from runner.contract.errors import Unavailable
+from tests.conftest import ROOT
 from tests.support.command_line import complains, files
 from tests.support.words import raises_words
 from tests.support.workplace import Workplace
+
+TWO_IMAGES = ("--image", "cpu=a:1", "--image", "cpu=a:2")
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,12 @@ from tests.support.workplace import Workplace
         (["--compare-to", "last", "--threshold", "much"], 2, "--threshold"),
         (["--compare-to", "last", "--interleave", "--verify-only"], 2, "--verify-only takes none"),
         (["--compare-to", "last", "--interleave"], 2, "--interleave needs images"),
+        (["--compare-to", "./nowhere", "--interleave"], 2, "./nowhere: is no checkout of AccelM"),
+        (["--compare-to", str(ROOT), "--interleave"], 2, "is the checkout that measures"),
+        (["--compare-to", f"./{'x' * 5000}", "--interleave"], 2, "is no checkout of AccelMatrix"),
+        ([*TWO_IMAGES], 2, "--image names two images of cpu: local processes have one version"),
+        ([*TWO_IMAGES, "--compare-to", "last"], 2, "--image names two images of cpu, which are"),
+        ([*TWO_IMAGES, "--image", "cpu=a:3"], 2, "--image: cpu has 3 images"),
         (["--compare-to", "nobody"], 2, "'nobody' is no run, snapshot, file or host"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

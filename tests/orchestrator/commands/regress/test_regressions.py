@@ -9,19 +9,19 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.regress.judgements import Judgement
-from analysis.regress.noise import LOOKS
 from analysis.regress.verdicts import VerdictReason
+from analysis.statistics.paired import PairedRatio
 from orchestrator.commands.regress.answer import regression_commands
 from orchestrator.commands.regress.output import (
     print_verdicts,
     regression_junit,
     regression_markdown,
 )
-from orchestrator.commands.regress.sentences import pair_lines
+from orchestrator.commands.regress.sentences import round_lines
 from orchestrator.commands.regress.table import regression_document
 from tests.docs.command_line import parse
 from tests.orchestrator.conftest import Screen
-from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer, an_observation
+from tests.support.verdicts import BASE, RUN, a_judgement, a_refusal, an_answer
 
 SAME = a_judgement("no change", 0.01, facts={"batch_size": 8})
 OTHER = a_judgement("improvement", -0.2, facts={"batch_size": 4})
@@ -33,14 +33,16 @@ OPEN = a_judgement(
 IMAGES = {"image_digest": "sha256:bb"}
 EARLIER = {"image_digest": "sha256:aa"}
 TWELVE = VerdictReason("launches_would_decide", 12)
-FEW = VerdictReason("pairs_would_not_decide", facts={"most": "28", "threshold": "3", "enough": "6"})
+FEW = VerdictReason(
+    "rounds_would_not_decide", facts={"most": "24", "threshold": "3", "enough": "6"}
+)
 APART = VerdictReason("runs_apart", 1.5)
 SPENT = {
     "code": "few_rounds",
     "grade": "B",
-    "value": 34.0,
+    "value": 10.0,
     "remedy": "raise_budget",
-    "facts": [("requested", "48"), ("before", "budget_spent"), ("before.budget_s", "6000.0")],
+    "facts": [("requested", "24"), ("before", "budget_spent"), ("before.budget_s", "6000.0")],
 }
 HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
 
@@ -63,11 +65,11 @@ HOSTILE = "another timed region: \x1b[31m\x00\ud800\ufffe<b>&\n| `x`"
                 a_judgement("inconclusive", 0.0, reason=APART, facts={"batch_size": 32}),
             ],
             "3 inconclusive: 8 to 12 launches a side would decide (2), runs of it are 1.5 % apart:"
-            " more launches would not decide, launches that take turns would (1).",
+            " more launches would not decide, measuring them side by side would (1).",
         ),
         (
             [a_judgement("inconclusive", 0.03, reason=FEW)],
-            "The cell stays inconclusive: 28 pairs, the most that are made, would not decide at"
+            "The cell stays inconclusive: 24 rounds, the most that are made, would not decide at"
             " 3 %: a quieter machine may, or `--threshold 6%`.",
         ),
         ([OPEN], "The cell stays inconclusive: 8 launches a side would decide."),
@@ -163,7 +165,7 @@ def test_only_what_would_not_be_refused_is_proposed(
     assert words & {"--bisect", "--interleave"} == offered
 
 
-def test_a_run_whose_launches_took_turns_is_not_sent_to_measure_again() -> None:
+def test_a_run_that_was_measured_side_by_side_is_not_sent_to_measure_again() -> None:
     command = f"orchestrator bench --model bert-tiny --compare-to {BASE} --interleave"
     words = regression_commands(an_answer(OPEN, command=command))
     assert not any(line.startswith("bench") for line in words)
@@ -220,17 +222,23 @@ def test_json_has_numbers_that_json_can_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "doubts", "words"),
+    ("rounds", "doubts", "words"),
     [
-        (34, [SPENT], "34 of 48 rounds before the budget of 1h40m was spent"),
-        (LOOKS[-1], None, f"{LOOKS[-1]} pairs, the most that are measured, tell too little"),
-        (48, None, None),
+        (10, [SPENT], "10 of 24 rounds before the budget of 1h40m was spent"),
+        (24, None, "24 rounds, the most that are measured, tell too little"),
+        (12, None, None),
+        (0, [SPENT], None),
     ],
+    ids=["the budget ended it", "all are taken", "more are to come", "measured apart"],
 )
-def test_pairs_that_decide_nothing_say_what_ended_them(
-    pairs: int, doubts: list[dict[str, Any]] | None, words: str | None
+def test_rounds_that_decide_nothing_say_what_ended_them(
+    rounds: int, doubts: list[dict[str, Any]] | None, words: str | None
 ) -> None:
     judged = a_judgement("inconclusive", source="pairs", reason=APART, facts={"doubts": doubts})
-    after = an_observation(4.0, pairs, doubts=doubts)
-    lines = list(pair_lines(an_answer(replace(judged, after=after), SAME)))
+    assert judged.case is not None
+    pair = PairedRatio((0.03,) * rounds, (6, 12, 24)) if rounds else None
+    of_rounds = replace(judged, case=replace(judged.case, pair=pair))
+    lines = list(round_lines(an_answer(of_rounds, SAME)))
     assert lines == ([f"Left open: {judged.cell_id}: {words}."] if words else [])
+    found = regression_document(an_answer(of_rounds))["judgements"][0]
+    assert found["side_by_side"] is (rounds > 0)

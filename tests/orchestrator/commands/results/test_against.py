@@ -1,4 +1,4 @@
-"""Runs that were compared: pairs are found by their records, and exit codes are combined."""
+"""Runs that were compared: rounds are found by their records, and exit codes are combined."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,6 +10,7 @@ import pytest
 
 from analysis.results.metrics import METRICS
 from analysis.results.selection import Selection
+from analysis.statistics.ratios import RatioOutcome
 from analysis.trend.trends import trends_of
 from orchestrator.commands.compare.answer import compare_results, compare_run_pair
 from orchestrator.commands.measure.against import ComparedRun
@@ -34,21 +35,21 @@ from runner.contract.record.files import save_record
 from runner.contract.record.ids import digest
 from tests.support.records import RECORDED_AT, a_record
 
-PAIRS = 12
+ROUNDS = 12
 MODEL = str(a_record().model_spec)
 CHANGED = '{"name": "bert-tiny", "version": 2}'
 
 
 def medians(slower: float) -> list[float]:
     """Launches that drift by 20 %, alternate by 0.2 %, and are slower by a share."""
-    drift = [0.010 * (1 + 0.2 * pair / PAIRS) for pair in range(PAIRS)]
-    slowed = (value * (1 + slower + 0.002 * (-1) ** pair) for pair, value in enumerate(drift))
+    drift = [0.010 * (1 + 0.2 * number / ROUNDS) for number in range(ROUNDS)]
+    slowed = (value * (1 + slower + 0.002 * (-1) ** place) for place, value in enumerate(drift))
     return [round(value, 9) for value in slowed]
 
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A baseline, and a run 4 % slower whose launches took turns with it; a day later another."""
+    """A baseline, and a run 4 % slower that was measured side by side with it; later others."""
     folder = tmp_path_factory.mktemp("pairs")
     for day, (run_id, slower, beside, model) in enumerate(
         (
@@ -60,6 +61,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             ("renamed", 0.04, None, MODEL),
         )
     ):
+        group = "base-g1" if beside or run_id == "base" else None
         each = [round(value * 1e9) for value in medians(slower)]
         middle = fmean(medians(slower))
         columns: dict[str, Any] = {
@@ -71,10 +73,12 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         }
         record = a_record(
             run_id=run_id,
-            rounds=PAIRS,
-            round_iterations=[1] * PAIRS,
+            rounds=ROUNDS,
+            round_iterations=[1] * ROUNDS,
             recorded_at=RECORDED_AT + timedelta(hours=day),
             interleaved_with=beside,
+            side_by_side=group,
+            looks=group and [6, 12, 24],
             model_spec=model,
             model="colleagues-copy" if run_id == "renamed" else "bert-tiny",
             **columns,
@@ -93,9 +97,10 @@ def judged(database: Path, run: str) -> RegressionAnswer:
     return judge_regressions(request)
 
 
-def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
+def test_rounds_cancel_what_both_sides_share(database: Path) -> None:
     (paired,) = judged(database, "slow").judgements.judgements
-    assert (paired.verdict, paired.noise) == ("regression", "12 pairs of launches that took turns")
+    assert (paired.verdict, paired.noise) == ("regression", "12 rounds side by side")
+    assert paired.outcome == RatioOutcome("worse", rounds=12)
     (alone,) = judged(database, "alone").judgements.judgements
     assert alone.verdict == "inconclusive"
     assert paired.ratio is not None
@@ -104,9 +109,21 @@ def test_pairs_cancel_what_both_sides_share(database: Path) -> None:
     assert width < wide / 10
 
 
-def test_versions_of_a_model_are_compared_if_they_took_turns(database: Path) -> None:
-    (turns,) = judged(database, "changed").judgements.judgements
-    assert turns.verdict == "regression"
+def test_two_runs_side_by_side_are_compared_by_their_rounds(database: Path) -> None:
+    (beside,) = compare_run_pair(SelectionRequest(database), "base", "slow").cells
+    assert beside.after.outcome == RatioOutcome("equal", rounds=12)
+    assert beside.after.ratio == pytest.approx(1.04, rel=1e-3)
+    assert beside.after.pair is not None
+    assert beside.after.pair.between < 0.0002
+    assert beside.after.pair.within is None
+    (alone,) = compare_run_pair(SelectionRequest(database), "base", "alone").cells
+    assert alone.after.outcome is not None
+    assert (alone.after.outcome.rounds, alone.after.pair) == (None, None)
+
+
+def test_versions_of_a_model_are_compared_if_they_were_side_by_side(database: Path) -> None:
+    (beside,) = judged(database, "changed").judgements.judgements
+    assert beside.verdict == "regression"
     (alone,) = judged(database, "foreign").judgements.judgements
     assert alone.verdict == "not comparable"
     assert str(alone.reason).startswith("another model configuration: ")

@@ -110,7 +110,7 @@ def test_default_views_show_synthetic_rows_in_a_scratch_database_alone(
 ) -> None:
     """Even rows that somebody put into a real database by hand."""
     list(synthesise(tmp_path / "made", 300, 0))
-    without = {"imported_results": False, "contradictions": False}
+    without = dict.fromkeys(("imported_results", "contradictions", "paired_ratios"), False)
     with Store.open(database, scratch=True) as store:
         merge(store, tmp_path / "made")
         assert shown(store) == dict.fromkeys(DEFAULTS, True) | without

@@ -17,6 +17,7 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.record.files import save_record
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 from tests.support.records import NOISY, a_failure, a_record
+from tests.support.side_by_side import a_candidate, paced_rounds
 
 
 def test_a_wrong_column_keeps_the_suggestion(asked: Path) -> None:
@@ -204,6 +205,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             offline_memory_bytes=[10**8],
         ),
         a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
+        a_candidate(paced_rounds(0.010, 3), sequence_length=64),
+        a_candidate(paced_rounds(0.008, 3), sequence_length=64, runtime="onnxruntime"),
     ):
         save_record(record, folder)
     with Store.open(site / "results" / "benchmarks.duckdb") as store:
@@ -227,4 +230,4 @@ def test_the_python_example_prints_the_run(
     monkeypatch.chdir(site)
     (code,) = PYTHON
     exec(code, {})
-    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 10, 'out_of_memory': 1}\n"
+    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 12, 'out_of_memory': 1}\n"
