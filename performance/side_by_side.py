@@ -25,7 +25,8 @@ import psutil
 import yaml
 from transformers import BertConfig
 
-from analysis.statistics.paired import PairedRatio
+from analysis.results.paired import ratio_of, rounds_sql
+from analysis.statistics.paired import PairedRatio, RoundRatio
 from orchestrator.planning.groups import LOOKS
 from orchestrator.store.query.ask import query
 from orchestrator.system.files import DATABASE_NAME
@@ -49,8 +50,12 @@ class Compared:
     """One comparison: the later model by the earlier one."""
 
     verdict: str
-    ratio: PairedRatio
+    rounds: list[RoundRatio]
     seconds: float
+
+    @property
+    def ratio(self) -> PairedRatio:
+        return PairedRatio.of(self.rounds, LOOKS)
 
     @property
     def text(self) -> str:
@@ -84,17 +89,20 @@ def equal(*, busy: bool) -> bool:
     """Compare equal models: at most one of 24 is accused, and of those resampled 1 %."""
     results = [*comparisons(20, 20, 128, 12, busy=busy)]
     accused = sum(one.verdict in ("regression", "improvement") for one in results)
-    pool = [value for one in results for value in one.ratio.logarithms]
+    pool = [one for compared in results for one in compared.rounds]
     chance = random.Random(1)
     share = fmean(resampled(pool, chance) for _ in range(RESAMPLED))
     held = accused <= 1 and share <= 0.01
     return report("equal", held, busy=busy, accused=accused, of=len(results), resampled=share)
 
 
-def resampled(pool: Sequence[float], chance: random.Random) -> bool:
+def resampled(pool: Sequence[RoundRatio], chance: random.Random) -> bool:
     """True if a comparison of rounds drawn from these, each of a random sign, finds a change."""
-    drawn = [chance.choice((-1, 1)) * value for value in chance.choices(pool, k=LOOKS[-1])]
-    return any(PairedRatio(tuple(drawn[:look]), LOOKS).is_apart for look in LOOKS)
+    drawn = [
+        one._replace(logarithm=chance.choice((-1, 1)) * one.logarithm)
+        for one in chance.choices(pool, k=LOOKS[-1])
+    ]
+    return any(PairedRatio.of(drawn[:look], LOOKS).is_apart for look in LOOKS)
 
 
 def slower(layers: int, more: int, width: int, count: int, *, busy: bool) -> bool:
@@ -135,20 +143,19 @@ def comparisons(
                 check=False,
             )
             (judged,) = json.loads(done.stdout)["verdicts"]["judgements"]
-            compared = Compared(judged["verdict"], ratio_of(results), time.monotonic() - began)
+            compared = Compared(judged["verdict"], rounds_of(results), time.monotonic() - began)
             print(f"{layers} against {more} layers{', busy' * busy}: {compared.text}", flush=True)
             yield compared
 
 
-def ratio_of(results: Path) -> PairedRatio:
-    """The ratio of the run to its baseline, from its database."""
-    sql = """
-        SELECT ln(p.ratio) AS logarithm, p.looks FROM paired_ratios p
-        JOIN benchmark_results r USING (result_id)
-        WHERE r.interleaved_with IS NOT NULL ORDER BY round
+def rounds_of(results: Path) -> list[RoundRatio]:
+    """The rounds of a run beside its baseline, from its database."""
+    sql = f"""
+        SELECT any_value(p.looks) AS looks, {rounds_sql("p")} FROM paired_ratios p
+        JOIN benchmark_results r USING (result_id) WHERE r.interleaved_with IS NOT NULL
     """
-    rows = query(results / DATABASE_NAME, sql).to_pylist()
-    return PairedRatio(tuple(row["logarithm"] for row in rows), tuple(rows[0]["looks"]))
+    (row,) = query(results / DATABASE_NAME, sql).to_pylist()
+    return [RoundRatio(**one) for one in row["rounds"]]
 
 
 def matrix(folder: Path, layers: int, width: int, axes: dict[str, int]) -> Path:
@@ -296,15 +303,13 @@ def agree() -> bool:
 
 def pairs_of(folder: Path) -> dict[tuple[str, str], PairedRatio]:
     """The ratios between the cells of a run, one direction of each."""
-    sql = """
+    sql = f"""
         SELECT split_part(result_id, '/', 2) AS one, split_part(other_id, '/', 2) AS other,
-            list(ln(ratio) ORDER BY round) AS logarithms, any_value(looks) AS looks
+            any_value(looks) AS looks, {rounds_sql()}
         FROM paired_ratios WHERE result_id < other_id GROUP BY ALL
     """
-    return {
-        (row["one"], row["other"]): PairedRatio(tuple(row["logarithms"]), tuple(row["looks"]))
-        for row in query(folder / DATABASE_NAME, sql).to_pylist()
-    }
+    rows = query(folder / DATABASE_NAME, sql).to_pylist()
+    return {(row["one"], row["other"]): ratio_of(row) for row in rows}
 
 
 def report(part: str, held: bool, **facts: object) -> bool:

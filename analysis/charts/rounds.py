@@ -18,12 +18,13 @@ from analysis.charts.questions import grouped
 from analysis.charts.words import file_stem, noun_count, remainder_words
 from analysis.compare.values import ASKED_THREADS_COLUMN
 from analysis.results.differing import WORK, fact_words, telling, varying, work_words
+from analysis.results.paired import ratio_of, rounds_sql
 from analysis.results.selection import Selection
 from analysis.results.series import ASKED_THREADS, SETTINGS
 from analysis.results.source import ArrowSource
 from analysis.results.table import RowFacts
 from analysis.statistics.numbers import amount
-from analysis.statistics.paired import PairedRatio
+from analysis.statistics.paired import RoundRatio
 from analysis.statistics.ratios import change_words
 
 _MOST_PAIRS = 10
@@ -51,8 +52,7 @@ def round_charts(source: ArrowSource, selection: Selection) -> tuple[Chart, ...]
         )
         SELECT * FROM (
             SELECT f AS first, s AS second, coalesce(f.baseline, f.side_by_side) AS drawing,
-                f.baseline, any_value(p.looks) AS looks, list(p.ratio ORDER BY round) AS ratios,
-                list(p.spread ORDER BY round) AS spreads, list(p.bursts ORDER BY round) AS bursts,
+                f.baseline, any_value(p.looks) AS looks, {rounds_sql("p")},
                 round(avg(ln(p.ratio)), 12) AS logarithm
             FROM paired_ratios p JOIN facts f USING (result_id)
             JOIN facts s ON s.result_id = p.other_id
@@ -73,8 +73,8 @@ def _chart(rows: Sequence[RowFacts]) -> Chart:
     rounds: list[Point] = []
     line = 0
     for row in rows[:_MOST_PAIRS]:
-        ratio = PairedRatio(tuple(map(math.log, row["ratios"])), tuple(row["looks"])).interval
-        begin, line = line + _NAME_LINES, line + _NAME_LINES + len(row["ratios"])
+        ratio = ratio_of(row).interval
+        begin, line = line + _NAME_LINES, line + _NAME_LINES + len(row["rounds"])
         if baseline:
             words = f"{row['first']['cell_id']}: {change_words(ratio)}"
         else:
@@ -82,7 +82,7 @@ def _chart(rows: Sequence[RowFacts]) -> Chart:
             words = f"{_pair_words(row, results)}: {amount(ratio.value)} ({span})"
         ends = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
         pairs.append({"row": words, "begin": begin - 0.5, "end": line - 0.5, **ends})
-        rounds += [_round(row, number, begin) for number in range(len(row["ratios"]))]
+        rounds += [_round(row, number, begin) for number in range(len(row["rounds"]))]
     times = "that of the run by its baseline's" if baseline else "the longer by the shorter"
     title = f"{run_id} against {baseline}" if baseline else "Side by side"
     return Chart(
@@ -106,10 +106,11 @@ def _pair_words(row: RowFacts, results: Sequence[RowFacts]) -> str:
 
 
 def _round(row: RowFacts, number: int, begin: int) -> Point:
-    ratio, spread = row["ratios"][number], row["spreads"][number]
+    one = RoundRatio(**row["rounds"][number])
+    ratio, spread = math.exp(one.logarithm), one.spread
     low, high = (None if spread is None else ratio * math.exp(by * spread) for by in (-1, 1))
     ends = {"ratio": ratio, "low": low, "high": high}
-    return {**ends, "round": number + 1, "line": begin + number, "bursts": row["bursts"][number]}
+    return {**ends, "round": number + 1, "line": begin + number, "bursts": one.bursts}
 
 
 def _spec(pairs: Sequence[Point], rounds: Sequence[Point], lines: int) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import stdev
 from typing import Literal, TypeAlias
 
 from analysis.compare.values import spread_degrees, spread_in_words
@@ -102,10 +101,9 @@ def _of_components(source: NoiseSource, basis: str, components: VarianceComponen
 def noise_of_pair(pair: PairedRatio) -> SeriesNoise:
     """The noise of a ratio between rounds, in which fresh launches of both were side by side."""
     rounds = len(pair.logarithms)
-    deviation = stdev(pair.logarithms)
 
     def difference(count: int, _: int) -> ShiftSpread:
-        return ShiftSpread(deviation / math.sqrt(count), count - 1)
+        return ShiftSpread(pair.deviation / math.sqrt(count), pair.degrees + count - rounds)
 
     basis = f"{rounds} rounds side by side"
     return SeriesNoise("pairs", basis, difference, partial(share_of_look, looks=pair.looks))

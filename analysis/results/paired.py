@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from analysis.results.source import ArrowSource, text
-from analysis.statistics.paired import PairedRatio
+from analysis.statistics.paired import PairedRatio, RoundRatio
 
 _AT_ONCE = 5_000
 _BESIDE = """
@@ -31,13 +32,21 @@ def paired_ratios(source: ArrowSource, result_ids: Iterable[str]) -> PairedRatio
         # naming both sides spares reading the durations of all others
         beside = ", ".join(text(row["result_id"]) for row in others)
         sql = f"""
-            SELECT result_id, other_id, any_value(looks) AS looks,
-                list(ln(ratio) ORDER BY round) AS logarithms, sqrt(avg(spread ** 2)) AS within
+            SELECT result_id, other_id, any_value(looks) AS looks, {rounds_sql()}
             FROM paired_ratios WHERE result_id IN ({listed}) AND other_id IN ({beside})
             GROUP BY ALL HAVING count(*) > 1
         """
         for row in source.arrow(sql).to_pylist():
-            values, looks = tuple(row["logarithms"]), tuple(row["looks"])
-            ratio = PairedRatio(values, looks, row["within"])
-            known[row["result_id"], row["other_id"]] = ratio
+            known[row["result_id"], row["other_id"]] = ratio_of(row)
     return known
+
+
+def rounds_sql(row: str = "paired_ratios") -> str:
+    """The column of all rounds of a group of rows of the view, for `ratio_of`."""
+    fields = f"'logarithm': ln({row}.ratio), 'bursts': {row}.bursts, 'spread': {row}.spread"
+    return f"list({{{fields}}} ORDER BY {row}.round) AS rounds"
+
+
+def ratio_of(row: Mapping[str, Any]) -> PairedRatio:
+    """The ratio of a row with `rounds` and `looks`."""
+    return PairedRatio.of([RoundRatio(**one) for one in row["rounds"]], row["looks"])

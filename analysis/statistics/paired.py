@@ -4,12 +4,18 @@ A round's value is the median of the ratios of neighbouring bursts: a shared mac
 speed from second to second, so they tell more than the ratio of two medians over the whole round.
 Between rounds fresh processes differ by something that stays, so a round is the unit of
 replication, and interval and test are Student's over rounds.
+
+Three rounds tell badly what rounds differ by. What bursts scatter by within a round, and what fresh
+launches are known to differ by, let expect it, and the variance is drawn towards that: the estimate
+of Smyth, "Linear models and empirical Bayes methods for assessing differential expression in
+microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004), 3.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
+from typing import NamedTuple, Self
 
 from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome
 from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
@@ -18,16 +24,31 @@ from runner.contract.rounds import RoundResult
 ALARM_LEVEL = 0.01
 """The chance that a comparison of equals ends with a difference, over all of its looks."""
 _SPENDING_POWER = 0.5
+LAUNCHES_APART = 0.03
+"""Standard deviation of the ratio of fresh launches of two models, whatever their bursts do: the
+most that series of equal and nearly equal ones showed (docs/side-by-side.md)."""
+EXPECTED_DEGREES = 4
+"""The degrees of freedom that the expected variance of a round counts for."""
 
 
-def log_ratio(first: RoundResult, second: RoundResult) -> float | None:
-    """The logarithm of the second's time of a sample by the first's in the same round.
+class RoundRatio(NamedTuple):
+    """The ratio of two results in one round."""
 
-    None if the clock was too coarse for one of them.
-    """
+    logarithm: float
+    bursts: int
+    """Neighbouring bursts."""
+    spread: float | None
+    """Standard deviation of their logarithms; None with one."""
+
+
+def round_ratio(first: RoundResult, second: RoundResult) -> RoundRatio | None:
+    """The second's time of a sample by the first's; None if the clock was too coarse for it."""
     pairs = zip(first.sample_medians_ns, second.sample_medians_ns, strict=False)
     ratios = [math.log(later / earlier) for earlier, later in pairs if later and earlier]
-    return median(ratios) if ratios else None
+    if not ratios:
+        return None
+    spread = stdev(ratios) if len(ratios) > 1 else None
+    return RoundRatio(median(ratios), len(ratios), spread)
 
 
 @dataclass(frozen=True)
@@ -39,6 +60,16 @@ class PairedRatio:
     """Numbers of rounds, planned beforehand, after which the comparison might end."""
     within: float | None = None
     """Standard deviation of the bursts' logarithms within a round; None where rounds have one."""
+    bursts: int = 1
+    """Neighbouring bursts of the round that has fewest."""
+
+    @classmethod
+    def of(cls, rounds: Sequence[RoundRatio], looks: Sequence[int]) -> Self:
+        """The ratio over these rounds, one at least."""
+        spreads = [one.spread for one in rounds if one.spread is not None]
+        within = math.sqrt(fmean(spread**2 for spread in spreads)) if spreads else None
+        logarithms = tuple(one.logarithm for one in rounds)
+        return cls(logarithms, tuple(looks), within, min(one.bursts for one in rounds))
 
     @property
     def between(self) -> float:
@@ -46,9 +77,28 @@ class PairedRatio:
         return stdev(self.logarithms) if len(self.logarithms) > 1 else math.inf
 
     @property
+    def deviation(self) -> float:
+        """Standard deviation of a round's logarithm, drawn towards the one that is expected.
+
+        A median of normal values has pi / 2 times the variance of their mean.
+        """
+        rounds = len(self.logarithms)
+        if self.within is None or rounds == 1:
+            return self.between
+        expected = LAUNCHES_APART**2 + math.pi / 2 * self.within**2 / self.bursts
+        seen = (rounds - 1) * self.between**2
+        return math.sqrt((EXPECTED_DEGREES * expected + seen) / self.degrees)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of that deviation, at least one."""
+        own = len(self.logarithms) - 1
+        return max(1, own if self.within is None else own + EXPECTED_DEGREES)
+
+    @property
     def error(self) -> float:
         """The standard error of the mean logarithm."""
-        return self.between / math.sqrt(len(self.logarithms))
+        return self.deviation / math.sqrt(len(self.logarithms))
 
     @property
     def interval(self) -> Estimate:
@@ -89,7 +139,7 @@ class PairedRatio:
 
     def _margin(self, confidence: float) -> float:
         share = share_of_look(len(self.logarithms), self.looks)
-        quantile = students_t(max(1, len(self.logarithms) - 1), 1 - (1 - confidence) * share)
+        quantile = students_t(self.degrees, 1 - (1 - confidence) * share)
         return quantile * self.error
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations, starmap
 from typing import Protocol
 
-from analysis.statistics.paired import PairedRatio, log_ratio
+from analysis.statistics.paired import PairedRatio, round_ratio
 from orchestrator.running.due_launches import DueGroup, DueLaunch
 from orchestrator.running.execute_job import JobExecution
 from orchestrator.running.folder import RunFolder
@@ -143,10 +143,10 @@ class GroupExecution:
         return ends
 
     def _is_decided(self, first: Sequence[RoundResult], second: Sequence[RoundResult]) -> bool:
-        logarithms = tuple(one for one in map(log_ratio, first, second) if one is not None)
-        if len(logarithms) < len(first):
+        ratios = [one for one in map(round_ratio, first, second) if one is not None]
+        if len(ratios) < len(first):
             return False
-        return PairedRatio(logarithms, self._group.looks).is_decided(self._threshold)
+        return PairedRatio.of(ratios, self._group.looks).is_decided(self._threshold)
 
     def _take(self, round_: int, questions: Collection[QuestionKey]) -> None:
         """Launch whatever misses the round once; what launches leave behind is still missing."""

@@ -10,7 +10,7 @@ from statistics import fmean, median, stdev
 import pytest
 
 from analysis.results.paired import paired_ratios
-from analysis.statistics.paired import log_ratio
+from analysis.statistics.paired import round_ratio
 from orchestrator.store.health.fix import fix_database
 from orchestrator.store.store import Store
 from runner.contract.record.files import Row
@@ -52,7 +52,7 @@ def expected(first: RoundResult, second: RoundResult) -> tuple[float, int, float
     logarithms = [math.log(one / other) for one, other in medians]
     spread = stdev(logarithms) if len(logarithms) > 1 else None
     middle = median(logarithms)
-    assert log_ratio(second, first) == pytest.approx(middle)
+    assert round_ratio(second, first) == (pytest.approx(middle), len(logarithms), spread)
     return math.exp(middle), len(logarithms), spread
 
 
