@@ -114,6 +114,9 @@ class CompactedRecords:
         for path in compact_files(self._records):
             with translate_os_errors(path, "cannot be unpacked"):
                 table = read_table(path, most_bytes=COMPACT_BYTES)
+                if not {*_IDS}.issubset(table.column_names):
+                    set_aside(path)
+                    continue
                 strangers = False
                 for at, row in enumerate(table.select(_IDS).to_pylist()):
                     run_id, job_id, cell_id = (str(row[name]) for name in _IDS)

@@ -138,7 +138,7 @@ def test_both_are_launched_in_each_round_and_leave_equal_rounds(
 @pytest.mark.parametrize("samples", [1, 2])
 @pytest.mark.parametrize(
     ("slower", "spread", "rounds"),
-    [(0.10, 0.002, FIRST), (0.03, 0.0001, FIRST), (0.10, 0.03, SECOND), (0.03, 0.06, LAST)],
+    [(0.10, 0.002, FIRST), (0.03, 0.0001, SECOND), (0.10, 0.045, SECOND), (0.03, 0.06, LAST)],
 )
 def test_rounds_are_added_on_both_sides_until_they_decide(
     pair: Pair, slower: float, spread: float, rounds: int, samples: int
@@ -158,7 +158,10 @@ def test_a_cell_that_is_decided_leaves_the_later_rounds_to_the_others(tmp_path: 
     noisy = {1: 0.002, 2: 0.06}
 
     def takes(side: str) -> Takes:
-        return lambda cell, round_: duration(side, 0.03, noisy[cell.batch_size])(cell, round_)
+        slower = {1: 0.1, 2: 0.03}
+        return lambda cell, round_: duration(side, slower[cell.batch_size], noisy[cell.batch_size])(
+            cell, round_
+        )
 
     pair.run(*(pair.launcher(side, takes(side)) for side in SIDES))
     assert [rounds for _, rounds in pair.ends] == [FIRST, LAST] * 2
