@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict
 
@@ -102,6 +102,12 @@ class Plan(Frozen):
     def group_of(self) -> Mapping[str, JobGroup]:
         """The groups by the ids of their jobs."""
         return {job: group for group in self.groups for job in group.jobs}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, which looks up its own groups."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("group_of", None)
+        return copied
 
     def measure_of(self, cell: Cell) -> Measure:
         group = self.group_of.get(cell.job_id)

@@ -269,6 +269,16 @@ def test_parts_are_no_larger_than_they_must_be() -> None:
     assert connected(["ab", "cd", "bc", "e", "f"], list) == [["ab", "cd", "bc"], ["e"], ["f"]]
 
 
+def test_a_copy_of_a_plan_has_its_own_groups() -> None:
+    plan = grouped({**BOTH, "precision": ["fp32", "bf16"]})
+    first, *others = plan.groups[0].jobs
+    assert first in plan.group_of
+    (group,) = plan.groups
+    parted = plan.model_copy(update={"groups": (group.model_copy(update={"jobs": (*others,)}),)})
+    assert {*parted.group_of} == {*others}
+    assert first in plan.group_of
+
+
 def test_a_plan_with_groups_survives_json() -> None:
     plan = grouped({**BOTH, "precision": ["fp32", "bf16"]}, profile="standard")
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
