@@ -35,7 +35,6 @@ from performance.watched import watch
 from runner.contract.job import Job, SideBySide
 
 PARTS = ("equal", "slower4", "slower2", "truth", "alone", "idle", "agree")
-THRESHOLD = 0.03
 MOST_S, MOST_ROUNDS = 180.0, 12
 """Time and rounds in which a difference of 4 % is found."""
 RESAMPLED = 10_000
@@ -133,17 +132,12 @@ def comparisons(
         )
         for number in range(count):
             results = folder / f"results{number}"
-            command = ["-m", "orchestrator", "run", str(after), "--compare-to", str(before)]
-            command += ["--interleave", "--launcher", "process", "--no-verify", "--json"]
+            against = ("--compare-to", str(before), "--interleave")
             began = time.monotonic()
-            done = subprocess.run(
-                [sys.executable, *command, "--results", str(results)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            (judged,) = json.loads(done.stdout)["verdicts"]["judgements"]
-            compared = Compared(judged["verdict"], rounds_of(results), time.monotonic() - began)
+            data = told("run", str(after), *against, results=results)
+            seconds = time.monotonic() - began
+            (judged,) = data["verdicts"]["judgements"]
+            compared = Compared(judged["verdict"], rounds_of(results), seconds)
             print(f"{layers} against {more} layers{', busy' * busy}: {compared.text}", flush=True)
             yield compared
 
@@ -219,10 +213,10 @@ def alternating(layers: int, more: int, width: int) -> float:
     return math.exp(median(ratios[30:]))
 
 
-def bench(folder: Path, *options: str) -> dict[str, Any]:
-    """The report of `bench` with these options, by the process launcher."""
-    command = ["-m", "orchestrator", "bench", *options, "--launcher", "process", "--no-verify"]
-    done = watch([*command, "--json", "--results", str(folder)])
+def told(*words: str, results: Path) -> dict[str, Any]:
+    """What a command that measures by processes says, whatever it finds."""
+    how = ("--launcher", "process", "--no-verify", "--json", "--results", str(results))
+    done = watch(["-m", "orchestrator", *words, *how], accepted=range(256))
     data: dict[str, Any] = json.loads("\n".join(line.text for line in done.output))
     return data
 
@@ -233,10 +227,10 @@ def alone() -> bool:
     with tempfile.TemporaryDirectory() as name:
         for number in range(3):
             folder = Path(name) / str(number)
-            together = medians(bench(folder / "all", *bert(",".join(runtimes))))
+            together = medians(told(*bert(",".join(runtimes)), results=folder / "all"))
             apart = {}
             for runtime in runtimes:
-                apart |= medians(bench(folder / runtime, *bert(runtime)))
+                apart |= medians(told(*bert(runtime), results=folder / runtime))
             offs.append({cell: math.log(together[cell] / apart[cell]) for cell in together})
     shares = {cell: math.expm1(median(one[cell] for one in offs)) for cell in offs[0]}
     worst = max(map(abs, shares.values()))
@@ -245,7 +239,7 @@ def alone() -> bool:
 
 
 def bert(runtimes: str) -> tuple[str, ...]:
-    return ("--model", "bert-tiny", "--runtime", runtimes)
+    return ("bench", "--model", "bert-tiny", "--runtime", runtimes)
 
 
 def medians(data: dict[str, Any]) -> dict[str, float]:
@@ -258,7 +252,7 @@ def idle() -> bool:
     with tempfile.TemporaryDirectory() as name:
         for runtime in ("torch", "onnxruntime", "openvino"):
             folder = Path(name) / runtime
-            bench(folder, *bert(runtime))
+            told(*bert(runtime), results=folder)
             files = folder.glob("*/jobs/*.json")
             jobs = (Job.model_validate_json(file.read_bytes()) for file in files)
             job = next(job for job in jobs if job.purpose == "time")
@@ -286,7 +280,7 @@ def agree() -> bool:
                 folder = Path(name) / str(number)
                 runtimes = ("--runtime", "torch,onnxruntime,openvino", "--batch-size", "1,4")
                 began = time.monotonic()
-                bench(folder, "--model", model, *runtimes)
+                told("bench", "--model", model, *runtimes, results=folder)
                 print(f"{model}: {time.monotonic() - began:.0f} s", flush=True)
                 for pair, ratio in pairs_of(folder).items():
                     found.setdefault(pair, []).append(ratio.interval.value)

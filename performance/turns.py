@@ -1,13 +1,11 @@
 """Processes that take bursts in turns, as the runner does: a line on stdin for each of them."""
 
 import json
-import math
 import os
 import random
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from orchestrator.planning.estimate import LONGEST_BURST_S
@@ -21,7 +19,6 @@ class Process:
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the process, and return once it waits for its first turn."""
-        self.id = 0
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -69,11 +66,6 @@ def take_turns(processes: Sequence[Process], bursts: int, burst_s: float = LONGE
     for block in blocks(processes, bursts, random.Random(bursts)):
         for process in block:
             process.take(burst_s)
-
-
-def log_ratio_of(first: Sequence[float], second: Sequence[float]) -> float:
-    """The median logarithm of the ratios of neighbouring bursts, from their medians."""
-    return median(math.log(one / other) for one, other in zip(first, second, strict=True))
 
 
 def runner_command(python: str, job: Path, out: Path, graphs: Path) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from statistics import fmean, stdev
 from typing import Any, Literal, get_args
 
 from analysis.results.metrics import PARTS_VIEW, PERFORMANCE_VIEW, Metric
-from analysis.results.paired import paired_ratios
+from analysis.results.paired import paired_values
 from analysis.results.selection import IS_OURS, Selection
 from analysis.results.series import ASKED_THREADS, COMPARED, comparable_columns
 from analysis.results.source import OWN_SOURCES, ArrowSource, text
@@ -254,9 +254,8 @@ def with_intervals(
         sql = _question(ids[start : start + _AT_ONCE], metric)
         rows |= {row["result_id"]: row for row in source.arrow(sql).to_pylist()}
     pairs: dict[str, dict[str, PairedRatio]] = defaultdict(dict)
-    if metric.is_of_iterations:
-        for (one, other), pair in paired_ratios(source, ids).items():
-            pairs[one][other] = pair.inverse if metric.more_is_better else pair
+    for (one, other), pair in paired_values(source, ids, metric).items():
+        pairs[one][other] = pair
     return {
         value.key: replace(
             _completed(value, rows.get(value.result_id), metric), pairs=pairs[value.result_id]

@@ -21,7 +21,7 @@ from analysis.regress.noise import noise_between, noise_of_pair
 from analysis.regress.steps import Levels, levels_of
 from analysis.regress.verdicts import LevelShift, VerdictReason
 from analysis.results.metrics import Metric
-from analysis.results.paired import paired_ratios
+from analysis.results.paired import paired_values
 from analysis.results.selection import Side
 from analysis.results.series import COMPARABLE, MODEL, SERIES, AcceptedChange
 from analysis.statistics.paired import PairedRatio
@@ -58,7 +58,7 @@ class RegressionQuestion:
     """True if machines with different names have series of their own."""
     by_name: bool = False
     """True if results of two models of one name are compared where there are none of one series,
-    as is done wherever launches took turns."""
+    as is done for a run and the baseline that was measured beside it."""
     accepted: tuple[AcceptedChange, ...] = ()
 
     @property
@@ -228,7 +228,7 @@ def cases_of(
     known = _histories(sides, metric, [after for _, after in pairs], per_host=per_host)
     firsts: dict[str, Mapping[SeriesKey, LaunchedResult]] = {}
     beside = [one.result_id for pair in pairs for one in pair if one.facts["looks"]]
-    ratios = paired_ratios(question.run.source, beside) if metric.is_of_iterations else {}
+    ratios = paired_values(question.run.source, beside, metric)
     for earlier, after in pairs:
         key, since = after.key(per_host=per_host), earlier.facts["measured_at"]
         history = _until(after, known.get(key, []))
@@ -246,10 +246,7 @@ def cases_of(
             if run_id not in firsts:
                 firsts[run_id] = _results_of_run(sides, run_id, metric, per_host=per_host)
             before = firsts[run_id].get(key, earlier)
-        pair = ratios.get((after.result_id, before.result_id))
-        if pair and metric.more_is_better:
-            pair = pair.inverse
-        pair = pair or _by_launches(before, after)
+        pair = ratios.get((after.result_id, before.result_id)) or _by_launches(before, after)
         yield case_of(before, after, history, reasons, question.threshold, pair)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from analysis.results.metrics import Metric
 from analysis.results.source import ArrowSource, text
 from analysis.statistics.paired import PairedRatio, RoundRatio
 
@@ -39,6 +40,14 @@ def paired_ratios(source: ArrowSource, result_ids: Iterable[str]) -> PairedRatio
         for row in source.arrow(sql).to_pylist():
             known[row["result_id"], row["other_id"]] = ratio_of(row)
     return known
+
+
+def paired_values(source: ArrowSource, result_ids: Iterable[str], metric: Metric) -> PairedRatios:
+    """The ratios between the results' values of a metric; none if bursts do not tell it."""
+    if not metric.is_of_iterations:
+        return NO_PAIRS
+    times = paired_ratios(source, result_ids)
+    return {names: pair.inverse if metric.more_is_better else pair for names, pair in times.items()}
 
 
 def rounds_sql(row: str = "paired_ratios") -> str:

@@ -43,7 +43,12 @@ class RoundRatio(NamedTuple):
 
 def round_ratio(first: RoundResult, second: RoundResult) -> RoundRatio | None:
     """The second's time of a sample by the first's; None if the clock was too coarse for it."""
-    pairs = zip(first.sample_medians_ns, second.sample_medians_ns, strict=False)
+    return ratio_of_bursts(first.sample_medians_ns, second.sample_medians_ns)
+
+
+def ratio_of_bursts(first: Sequence[float], second: Sequence[float]) -> RoundRatio | None:
+    """The same from the medians of neighbouring bursts; one that has no neighbour counts not."""
+    pairs = zip(first, second, strict=False)
     ratios = [math.log(later / earlier) for earlier, later in pairs if later and earlier]
     if not ratios:
         return None

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil, inf
 from typing import TypeVar
 
@@ -137,18 +138,14 @@ def find_groups(
     for cells, memory_bytes in parts:
         for rivals in _rivals(cells, measures):
             alike: dict[tuple[Measure, Limits], list[_JobCells]] = defaultdict(list)
-            for job in rivals:
-                if cause := why_alone(job):
-                    alone[cause].append(job[0].job_id)
-                else:
-                    backend = job[0].backend
-                    alike[measures[backend], limits[backend]].append(job)
-            for jobs in alike.values():
-                for compared in connected(jobs, _questions):
-                    if len(compared) > 1:
-                        members += [(group, memory_bytes) for group in _parted(compared)]
-                    elif len(alike) > 1:
-                        alone[_DIFFERS].append(compared[0][0].job_id)
+            for job in _able(rivals, alone):
+                alike[measures[job[0].backend], limits[job[0].backend]].append(job)
+            parts_of = (connected(jobs, _questions) for jobs in alike.values())
+            for compared in chain.from_iterable(parts_of):
+                if len(compared) > 1:
+                    members += [(group, memory_bytes) for group in _parted(compared)]
+                elif len(alike) > 1:
+                    alone[_DIFFERS].append(compared[0][0].job_id)
 
     def group(number: int, jobs: Sequence[_JobCells], memory_bytes: int | None) -> JobGroup:
         backend = jobs[0][0].backend
@@ -217,6 +214,15 @@ def _rivals(
     for several in alike.values():
         if len(several) > 1:
             yield from (part for part in connected(several, _questions) if len(part) > 1)
+
+
+def _able(jobs: Iterable[_JobCells], alone: Mapping[str, list[str]]) -> Iterator[_JobCells]:
+    """The jobs that can wait beside others; the others are noted by the reason."""
+    for job in jobs:
+        if cause := why_alone(job):
+            alone[cause].append(job[0].job_id)
+        else:
+            yield job
 
 
 def _questions(job: _JobCells) -> Iterable[QuestionKey]:

@@ -289,7 +289,9 @@ class RunFolder:
 
         With them come those that are measured side by side with them.
         """
-        verdicts = self.verdicts()
+        return self._unfinished(self.verdicts())
+
+    def _unfinished(self, verdicts: Mapping[str, Status]) -> list[Cell]:
         due = {cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)}
         due.update(self.beside(due))
         return [cell for cell in self.cells if cell in due]
@@ -308,7 +310,7 @@ class RunFolder:
     def forget_retried(self) -> None:
         """Drop the verdicts of cells that are unfinished, so that they are due again."""
         verdicts = self.verdicts()
-        self.forget([cell for cell in self.unfinished() if cell.id in verdicts])
+        self.forget([cell for cell in self._unfinished(verdicts) if cell.id in verdicts])
 
     def forget(self, cells: Collection[Cell]) -> None:
         """Remove the records of these cells, so that they are due again; results of rounds stay."""

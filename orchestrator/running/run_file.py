@@ -72,7 +72,7 @@ class RunFile(RunSource):
     """The calibrated spread of fresh processes on this host, by path and device."""
     version: RecordedVersion | None = None
     interleaving: "Interleaving | None" = None
-    """The run whose launches take turns with those of this one; null if it stands alone."""
+    """The run that is measured side by side with this one; null if it stands alone."""
 
     @property
     def launcher(self) -> LauncherName:

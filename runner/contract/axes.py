@@ -318,7 +318,7 @@ QUESTION_AXES: tuple[AxisName, ...] = (
     *("mode", "scenario", "batch_size", "sequence_length", "image_size", "audio_seconds"),
     *("new_tokens", "target_qps", "slo_ms", "workers"),
 )
-"""The axes on which cells agree that answer one question: how fast is what, at this size?"""
+"""The axes on which cells that are compared agree: the work, and none of what does it."""
 COUNT_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "count")
 """Numbers of those that work; absent from an id where the machine decides."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(

@@ -27,9 +27,8 @@ ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference", "prepare", "count"]
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {name: of[0] for name, of in RUNTIMES.items()}
-
-
 QuestionKey = tuple[object, ...]
+"""The values of `QUESTION_AXES` that a cell has."""
 
 
 class Frozen(BaseModel):
@@ -68,7 +67,7 @@ class Cell(Frozen):
 
     @property
     def question(self) -> QuestionKey:
-        """All that cells agree in which are measured side by side."""
+        """The values on which it agrees with the cells that are measured side by side with it."""
         return tuple(getattr(self, name) for name in QUESTION_AXES)
 
     @property

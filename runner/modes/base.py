@@ -214,7 +214,8 @@ def _iterate(workload: Workload, _: WarmUp, *, job: Job, instruments: Instrument
             raise
         durations, cut_short = silence.ended_ns, silence.reason
     energy = instruments.energy.stop()
-    return {**_timed(workload, durations), "energy": energy, "cut_short": cut_short}
+    measured = _timed(workload, durations, workload.parts_ns)
+    return {**measured, "energy": energy, "cut_short": cut_short}
 
 
 def _take_turns(workload: Workload, turns: Iterator[float], instruments: Instruments) -> Columns:
@@ -238,19 +239,20 @@ def _take_turns(workload: Workload, turns: Iterator[float], instruments: Instrum
     instruments.noise.resume()
     taken = taker.taken()
     return {
-        **_timed(workload, taken.durations_ns),
-        "parts_ns": taken.parts_ns,
+        **_timed(workload, taken.durations_ns, taken.parts_ns),
         "energy": total_energy(energies),
         "bursts": taken.bursts,
     }
 
 
-def _timed(workload: Workload, durations: Sequence[int]) -> dict[str, Any]:
+def _timed(
+    workload: Workload, durations: Sequence[int], parts_ns: Mapping[str, Sequence[int]]
+) -> dict[str, Any]:
     return {
         "samples": workload.samples * len(durations),
         "steady_ns": sum(durations),
         "durations_ns": durations,
-        "parts_ns": {name: list(values) for name, values in workload.parts_ns.items()},
+        "parts_ns": {name: list(values) for name, values in parts_ns.items()},
         "columns": {"timed_region": workload.timed_region, **workload.columns()},
     }
 

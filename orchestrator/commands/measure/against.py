@@ -63,7 +63,7 @@ def run_against(
 
 
 def judge_pairs(result: RunResult, folders: BothFolders, observer: Observer) -> ComparedRun:
-    """Judge a run whose launches took turns with those of a baseline."""
+    """Judge a run that was measured side by side with a baseline."""
     run = folders.run.run
     assert run.interleaving is not None
     question = RegressionRequest(

@@ -34,7 +34,7 @@ NamedBaseline = str | tuple[ChosenImage, ...]
 
 @dataclass(frozen=True)
 class RecordedBaseline:
-    """The measurements of an earlier version, with which a run shall take turns."""
+    """The measurements of an earlier version, which a run is to be measured side by side with."""
 
     label: str
     records: Mapping[str, VersionRecord]

@@ -44,7 +44,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
 
 INTERLEAVED_THRESHOLD = 0.03
-"""The least relative change that matters between launches that took turns."""
+"""The least relative change that matters between versions that were measured side by side."""
 _LETTERS = 19
 """Letters of a digest that are shown: `sha256:` and twelve digits."""
 _NO_ROOM = "they do not fit into memory together"
@@ -81,9 +81,9 @@ def report_pairs(request: PlanRequest, baseline: NamedBaseline) -> PlanReport:
 def resume_interleaved(
     folders: BothFolders, observer: Observer, options: RunOptions
 ) -> BothOutcomes:
-    """Measure what two runs have left whose launches take turns.
+    """Measure what two runs that are measured side by side have left.
 
-    A pair that was cut in two is measured anew.
+    A round that was interrupted is measured anew.
     """
     import analysis.regress.verdicts  # noqa: F401 - needs the extra `analysis`
 
@@ -110,7 +110,7 @@ def _execute(
         folders, launchers, observer, options, memory_bytes=this_machine().memory_bytes
     )
     resume = f"`orchestrator run --resume last{folders.run.elsewhere}`"
-    finish, name = f"{resume} finishes it, pair by pair", f"run {folders.run.run.run_id}"
+    finish, name = f"{resume} finishes it, round by round", f"run {folders.run.run.run_id}"
     with telling_how_to_finish(name, folders.unfinished, finish, observer):
         return execution.run()
 

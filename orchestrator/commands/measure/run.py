@@ -86,7 +86,7 @@ class RunResult:
     report: "RunReport"
     outcome: RunOutcome | BothOutcomes
     turns: BothFolders | None = None
-    """Both folders, if its launches took turns with those of a baseline."""
+    """Both folders, if it was measured side by side with a baseline."""
     verdicts: "RegressionAnswer | None" = None
     """Those against a baseline; None where it was compared with none, or nothing was judged."""
 
@@ -148,7 +148,7 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
 def _resume_both(
     folders: BothFolders, source: RunSource, options: RunOptions, observer: Observer
 ) -> RunResult:
-    """Measure what two runs have left whose launches take turns."""
+    """Measure what two runs that are measured side by side have left."""
     from orchestrator.commands.measure.interleave import resume_interleaved
 
     try:
