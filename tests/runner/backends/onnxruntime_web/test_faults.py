@@ -150,6 +150,7 @@ def test_a_death_that_the_driver_does_not_tell_is_seen_at_the_limit(temporary: P
 
     with started_browser("wasm", software=False) as browser:
         strike(temporary, "browser", signal.SIGKILL)
+        wait_until(lambda: not is_alive(browser.process), "the end of the browser")
         with raises_words(BenchError, match=r"the page ended: hang: the browser has ended"):
             never_answered(browser)
 
