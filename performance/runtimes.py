@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from transformers import ResNetConfig
 
-from analysis.statistics.paired import PairedRatio, ratio_of_bursts
+from analysis.statistics.paired import PairedRatio, round_ratio
 from orchestrator.store.query.ask import query
 from orchestrator.system.files import DATABASE_NAME
 from performance.turns import Process, runner_command, take_turns
@@ -105,7 +105,7 @@ def compare(job: Job, query_s: float, folder: Path) -> Round:
     per_query = [one * gated.cells[0].batch_size for one in result.sample_medians_ns]
     faults = result.page_faults
     each = faults.count / len(result.durations_ns) if faults else 0.0
-    ratio = ratio_of_bursts(medians, per_query)
+    ratio = round_ratio(medians, per_query)
     assert ratio is not None, "no burst is shorter than the clock's resolution"
     return Round(ratio.logarithm, median(medians) / 1e9, each)
 

@@ -19,7 +19,6 @@ from typing import NamedTuple, Self
 
 from analysis.statistics.ratios import THRESHOLD, Estimate, RatioOutcome
 from runner.contract.confidence import INTERVAL_CONFIDENCE, students_t
-from runner.contract.rounds import RoundResult
 
 ALARM_LEVEL = 0.01
 """The chance that a comparison of equals ends with a difference, over all of its looks."""
@@ -41,13 +40,11 @@ class RoundRatio(NamedTuple):
     """Standard deviation of their logarithms; None with one."""
 
 
-def round_ratio(first: RoundResult, second: RoundResult) -> RoundRatio | None:
-    """The second's time of a sample by the first's; None if the clock was too coarse for it."""
-    return ratio_of_bursts(first.sample_medians_ns, second.sample_medians_ns)
+def round_ratio(first: Sequence[float], second: Sequence[float]) -> RoundRatio | None:
+    """The second's time by the first's, from the medians of neighbouring bursts.
 
-
-def ratio_of_bursts(first: Sequence[float], second: Sequence[float]) -> RoundRatio | None:
-    """The same from the medians of neighbouring bursts; one that has no neighbour counts not."""
+    A burst without a neighbour does not count. None if the clock was too coarse for all of them.
+    """
     pairs = zip(first, second, strict=False)
     ratios = [math.log(later / earlier) for earlier, later in pairs if later and earlier]
     if not ratios:

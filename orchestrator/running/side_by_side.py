@@ -23,7 +23,9 @@ from runner.contract.cell import Cell, QuestionKey
 from runner.contract.errors import BenchError, EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Job
 from runner.contract.reasons import Reason
-from runner.contract.rounds import RoundResult
+
+_BurstTimes = Sequence[Sequence[float]]
+"""The medians of the bursts of each round."""
 
 
 class MeasuredSide(Protocol):
@@ -135,14 +137,17 @@ class GroupExecution:
         """Make records of so many rounds if that was planned as a look and decides."""
         if rounds not in self._group.looks:
             return False
-        times = [side.folder.rounds.read(cell, rounds) for side, cell in alive]
+        times = [
+            [one.sample_medians_ns for one in side.folder.rounds.read(cell, rounds)]
+            for side, cell in alive
+        ]
         is_last = rounds == self._group.looks[-1]
         ends = is_last or all(starmap(self._is_decided, combinations(times, 2)))
         for side, cell in alive if ends else ():
             side.finish(cell, rounds)
         return ends
 
-    def _is_decided(self, first: Sequence[RoundResult], second: Sequence[RoundResult]) -> bool:
+    def _is_decided(self, first: _BurstTimes, second: _BurstTimes) -> bool:
         ratios = [one for one in map(round_ratio, first, second) if one is not None]
         if len(ratios) < len(first):
             return False

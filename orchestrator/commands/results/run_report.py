@@ -74,7 +74,8 @@ def report_stored(run_id: str, store: Store) -> RunReport:
     later = changes(rows, store.neighbours(run_id, later=True))
     results = doubt_contradictions(rows, [*differing, *later])
     command = store.command_of(run_id)
-    names = {f"{run_id}/{row.cell_id}": row.cell_id for row in rows}
+    # a ratio needs two rounds, and to ask for those of a run that has one takes a new connection
+    names = {f"{run_id}/{row.cell_id}": row.cell_id for row in rows if (row.rounds or 1) > 1}
     pairs = {
         (names[one], names[other]): pair
         for (one, other), pair in paired_ratios(store, names).items()

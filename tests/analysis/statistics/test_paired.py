@@ -42,14 +42,14 @@ def test_a_rounds_value_is_the_median_ratio_of_neighbouring_bursts() -> None:
     second = round_of([[110 * pace[0]], [120 * pace[1]], [130 * pace[2]], [140 * pace[3]], [7]])
     middle = (math.log(1.2) + math.log(1.3)) / 2
     for one, other, sign in ((first, second, 1), (second, first, -1)):
-        ratio = round_ratio(one, other)
+        ratio = round_ratio(one.sample_medians_ns, other.sample_medians_ns)
         assert ratio is not None
         assert (ratio.logarithm, ratio.bursts) == (pytest.approx(sign * middle), 4)
 
 
 def test_batches_are_compared_by_the_time_of_a_sample() -> None:
     alone, of_four = round_of([[100], [100]]), round_of([[200], [200]], batch=4)
-    ratio = round_ratio(alone, of_four)
+    ratio = round_ratio(alone.sample_medians_ns, of_four.sample_medians_ns)
     assert ratio is not None
     assert ratio.logarithm == pytest.approx(math.log(0.5))
 

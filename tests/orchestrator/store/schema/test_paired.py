@@ -48,11 +48,11 @@ def drawn_groups() -> Iterator[tuple[Record, list[RoundResult]]]:
 
 def expected(first: RoundResult, second: RoundResult) -> tuple[float, int, float | None]:
     """Ratio, bursts and their spread, by the durations of the bursts."""
-    medians = zip(first.sample_medians_ns, second.sample_medians_ns, strict=False)
-    logarithms = [math.log(one / other) for one, other in medians]
+    ours, theirs = first.sample_medians_ns, second.sample_medians_ns
+    logarithms = [math.log(one / other) for one, other in zip(ours, theirs, strict=False)]
     spread = stdev(logarithms) if len(logarithms) > 1 else None
     middle = median(logarithms)
-    assert round_ratio(second, first) == (pytest.approx(middle), len(logarithms), spread)
+    assert round_ratio(theirs, ours) == (pytest.approx(middle), len(logarithms), spread)
     return math.exp(middle), len(logarithms), spread
 
 
