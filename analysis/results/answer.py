@@ -8,15 +8,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from analysis.results.paired import NO_PAIRS, PairedRatios
 from analysis.results.row import ResultRow, is_per_sample, item_estimate_ms, item_ms
 from analysis.statistics.paired import PairedRatio
 from analysis.statistics.ratios import Estimate, RatioOutcome, ratio_outcome
-from runner.contract.axes import ARRIVAL_AXES, AXIS_NAMES, SIZE_AXES
-from runner.contract.errors import UsageError
+from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 from runner.contract.record.verdict import Grade
 
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
@@ -207,38 +205,17 @@ def _shortest(contenders: Sequence[_Contender], pairs: PairedRatios) -> Ranking 
     return None if ranking.first is first or first.cell_id in leads else ranking
 
 
-BY_SPEED = "fastest"
-_MEASURES: Mapping[str, str] = {
-    "id": "cell_id",
-    "latency": "latency_median_ms",
-    "memory": "memory_mb",
-    "grade": "grade",
-}
-ORDERS: tuple[str, ...] = (BY_SPEED, *_MEASURES, *AXIS_NAMES)
-"""Names of orders: by an axis, or by what was measured, the least first."""
-
-
-def known_order(order: str) -> str:
-    """The order of that name, be it written with hyphens."""
-    name = order.replace("-", "_")
-    if name not in ORDERS:
-        near = get_close_matches(name, ORDERS, n=1)
-        guess = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(
-            f"--sort: there is no order {order!r}", hint=f"{guess}Orders are {', '.join(ORDERS)}"
-        )
-    return name
-
-
 def order_results(
-    rows: Sequence[ResultRow], order: str = BY_SPEED, pairs: PairedRatios = NO_PAIRS
+    rows: Sequence[ResultRow], field: str | None = None, pairs: PairedRatios = NO_PAIRS
 ) -> list[ResultRow]:
-    """The results in this order, those without the value last; by speed question by question."""
-    name = known_order(order)
+    """The results by this field of theirs, the least first and those without it last.
+
+    Without a field the fastest is first, question by question.
+    """
     fastest = [row for comparison in comparisons(rows, pairs) for row in comparison.rows]
     fastest += [row for row in rows if row.latency_median_ms is None]
-    if name == BY_SPEED:
+    if field is None:
         return fastest
-    values = [(getattr(row, _MEASURES.get(name, name)), row) for row in fastest]
+    values = [(getattr(row, field), row) for row in fastest]
     known = sorted((pair for pair in values if pair[0] is not None), key=lambda pair: pair[0])
     return [row for _, row in known] + [row for value, row in values if value is None]

@@ -96,7 +96,7 @@ def print_result_tables(
     rows: Sequence[ResultRow], table: TableOptions, pairs: PairedRatios = NO_PAIRS
 ) -> None:
     """Print a table for each kind of measurement, under a line with what its rows share."""
-    by_order = order_results(rows, table.sort, pairs)
+    by_order = order_results(rows, table.sorted_by, pairs)
     ordered = sorted(by_order, key=lambda row: _KINDS.index(_kind(row)))
     for number, (kind, group) in enumerate(groupby(ordered, key=_kind)):
         if number:
