@@ -61,10 +61,12 @@ def others_load(now: Path = Path("/proc/loadavg")) -> float:
     That mean remembers what has ended, and this moment may be one of a peak.
     """
     running = os.getloadavg()[0]
-    for _ in range(_LOOKS if running > _IDLE else 0):
+    for look in range(_LOOKS):
+        if running <= _IDLE:
+            break
+        sleep(_PAUSE_S if look else 0)
         with suppress(OSError, ValueError, IndexError):  # where no kernel counts them
             running = min(running, int(now.read_text().split()[3].partition("/")[0]) - 1)
-        sleep(_PAUSE_S)
     return max(0.0, running)
 
 

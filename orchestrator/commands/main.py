@@ -31,6 +31,8 @@ INTERRUPTED = 130
 READER_GONE = 128 + signal.SIGPIPE
 BUG = 70
 _STDERR = 2
+_NO_PLUGINS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
+"""Pydantic looks for its plugins among all that is installed, at each start."""
 _OBJECTS_A_COLLECTION = 50_000
 """New objects after which Python looks for garbage: an import makes many and leaves none."""
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -65,6 +67,7 @@ class Interruptions:
 def main() -> NoReturn:
     """Run the command line, and end the process."""
     sys.meta_path.insert(0, WithoutPandas)
+    os.environ.setdefault(*_NO_PLUGINS)
     code = run()
     if InterruptibleThread.has_given_up():  # Python's own end would pull the ground from under it
         remove_spill_folder()

@@ -59,6 +59,11 @@ def database_option(database: Path) -> list[str]:
     return ["--database", str(database)]
 
 
+def predictor_folder(database: Path) -> Path:
+    """The folder in which the predictor of a database lies."""
+    return database.with_name(f"{database.name}.predictor")
+
+
 @contextmanager
 def translate_os_errors(
     path: Path, problem: str = "cannot be written", hint: str = _RESUME_HINT

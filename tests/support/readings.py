@@ -18,7 +18,6 @@ from orchestrator.commands.predict.stored_predictor import (
     StoredPredictor,
     kept_evaluation,
     open_predictor,
-    predictor_folder,
 )
 from orchestrator.commands.recommend.prices import read_prices
 from orchestrator.commands.report.page import report_page
@@ -48,6 +47,7 @@ from orchestrator.store.health.snapshots import read_manifest
 from orchestrator.store.records.kept import drop_kept, kept_folder
 from orchestrator.store.records.validate import file_fault, read_record
 from orchestrator.store.store import Store
+from orchestrator.system.files import predictor_folder
 from runner.contract.artifact_keys import COUNTS, fingerprint
 from runner.contract.errors import BenchError
 from runner.contract.graph import DYNAMIC, GRAPH_FILE, read_graph

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.estimate import CellForecast, CellForecasts
+from orchestrator.system.files import predictor_folder
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec
 
@@ -23,7 +24,6 @@ def find_forecast(database: Path) -> CellForecasts | None:
     """FindForecasts that takes the database's predictor, which is read when cells are asked for."""
     if not database.is_file() or find_spec("lightgbm") is None:
         return None
-    from orchestrator.commands.predict.stored_predictor import predictor_folder
 
     def forecast(cells: Sequence[Cell], models: Mapping[str, ModelSpec]) -> list[CellForecast]:
         known = host_forecast(database)

@@ -31,6 +31,7 @@ from orchestrator.system.files import (
     database_option,
     output_file,
     output_folder,
+    predictor_folder,
     translate_os_errors,
 )
 from runner.contract.errors import BenchError, DamagedFile, StoreError, UsageError
@@ -72,10 +73,6 @@ class ReadyForecaster:
     forecaster: "Forecaster | None" = None
     added: int = 0
     refusal: str | None = None
-
-
-def predictor_folder(database: Path) -> Path:
-    return database.with_name(f"{database.name}.predictor")
 
 
 def training_command(database: Path, sources: Sources = "ours") -> str:

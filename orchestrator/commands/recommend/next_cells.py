@@ -13,12 +13,13 @@ from orchestrator.backends.machine import this_host
 from orchestrator.commands.measure.plan import plan_run
 from orchestrator.commands.measure.request import PlanRequest
 from orchestrator.commands.predict.host_forecast import HostForecast, host_forecast
-from orchestrator.commands.predict.stored_predictor import open_predictor, predictor_folder
+from orchestrator.commands.predict.stored_predictor import open_predictor
 from orchestrator.launchers.diagnosis import absent_devices
 from orchestrator.matrix import MatrixData, Source, cells_document, matrix_source, resolve
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.store.store import Store
+from orchestrator.system.files import predictor_folder
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
 from runner.contract.errors import NothingToDo, StoreError, UsageError

@@ -13,7 +13,7 @@ from orchestrator.commands.exchange.import_command import ImportCommand, import_
 from orchestrator.commands.results.run_report import RunReport, report_stored
 from orchestrator.commands.results.selection import SelectionRequest
 from orchestrator.store.store import Store
-from orchestrator.system.files import DATABASE_NAME
+from orchestrator.system.files import DATABASE_NAME, predictor_folder
 from runner.contract.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def report_predictor(database: Path) -> MadeReport:
     from orchestrator.commands.predict.words import predictor_sentences
 
     with Store.open_readonly(database) as store:
-        if not stored.predictor_folder(database).is_dir():
+        if not predictor_folder(database).is_dir():
             raise NothingToDo(
                 f"{database}: there is no predictor to report on",
                 hint=f"`{stored.training_command(database)}` makes one of what was measured",

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.predict.stored_predictor import predictor_folder, save_predictor
+from orchestrator.commands.predict.stored_predictor import save_predictor
 from orchestrator.store.store import Store
+from orchestrator.system.files import predictor_folder
 from tests.support.databases import done, refused
 
 OLD = {"a.json": "{}", "predictor.json": "old"}
