@@ -5,8 +5,10 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import settings
 
@@ -29,7 +31,7 @@ FAST = "not slow and not engine and not nightly"
 """What `make test` selects."""
 
 settings.register_profile("many", deadline=None)
-settings.register_profile("few", deadline=None, max_examples=25)
+settings.register_profile("few", deadline=None, max_examples=15)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,6 +83,14 @@ def blank_databases() -> Iterator[None]:
     """New databases of this process are copies of one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("orchestrator.store.database.open.write_blank", copy_blank)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def thread_of_databases() -> Iterator[None]:
+    """Databases of this process have one thread: its workers share the cores already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("duckdb.connect", partial(duckdb.connect, config={"threads": 1}))
         yield
 
 

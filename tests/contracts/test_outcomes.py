@@ -81,6 +81,7 @@ def test_json_has_the_outcome_with_its_reason(
     assert outcomes <= {("undecided", "grade_d"), (None, None)}
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -120,6 +121,7 @@ def test_charts_leave_marks_hollow_and_count_what_is_undecided(folder: Path) -> 
     assert compared.sentence.startswith("2 ratios in 2 questions: undecided in 2 of 2 (grade D).")
 
 
+@pytest.mark.slow
 def test_a_threshold_is_printed_where_equality_is_claimed(tmp_path: Path) -> None:
     rounds = {"rounds": 10, "grade": "A", "run_id": RUNS[0]}
     sides = [("torch", 100.0), ("onnxruntime", 100.5)]

@@ -118,6 +118,7 @@ def launches_under_way(user: Workplace, job: str = "") -> list[psutil.Process]:
     return [one for one in every if any(file in word for word in one.info["cmdline"] or ())]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("fault", ["die", pytest.param("raise", marks=pytest.mark.nightly)])
 def test_a_candidate_that_fails_leaves_the_others_theirs(user: Workplace, fault: str) -> None:
     done = of_models(user, 3, {"*scripted-1-*-b2-*": fault}).run()

@@ -81,6 +81,7 @@ STARTS: Mapping[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", STARTS)
 def test_no_program_that_we_start_imports_files_of_the_current_folder(
     folder: Path, start: str

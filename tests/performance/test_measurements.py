@@ -26,6 +26,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     [

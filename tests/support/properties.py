@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
-_FAST = 25
+_FAST = 15
 
 
 def property_test(

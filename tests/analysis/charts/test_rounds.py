@@ -136,6 +136,7 @@ def test_nothing_is_drawn_of_a_single_round_of_what_is_not_selected_or_stands_al
     assert drawn(tmp_path, [*single, alone, wrong, right]) == ()
 
 
+@pytest.mark.slow
 def test_the_report_on_a_run_draws_it(tmp_path: Path) -> None:
     with Store.open_readonly(write_records(tmp_path, of_runtimes())) as store:
         charts = charts_of("run", store, Selection(run_id=RUN))

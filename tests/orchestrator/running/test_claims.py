@@ -183,7 +183,8 @@ def by_name(run: RunFolder, into: Path) -> MergeReport:
     return merge_paths([run.path], into, scratch=True)
 
 
-@pytest.mark.parametrize("way", [merge_run, pytest.param(by_name, marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [merge_run, by_name])
 def test_foreign_records_under_planned_names_are_damage(
     folder: RunFolder, way: Callable[[RunFolder, Path], MergeReport]
 ) -> None:

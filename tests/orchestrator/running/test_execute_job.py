@@ -296,6 +296,7 @@ def verifies(is_last: bool) -> Script:
 SHORT = Limits(cell_timeout_s=0.5)
 
 
+@pytest.mark.slow
 def test_a_verification_that_takes_too_long_takes_no_durations(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan([CELL], limits=SHORT))
     a_round(folder, 1, verifies(is_last=False))
@@ -310,6 +311,7 @@ def test_a_verification_that_takes_too_long_takes_no_durations(tmp_path: Path) -
         )
 
 
+@pytest.mark.slow
 def test_later_rounds_go_on_without_the_verification(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan([CELL], rounds=2, limits=SHORT))
     _, observer = a_round(folder, 1, verifies(is_last=False))
@@ -322,6 +324,7 @@ def test_later_rounds_go_on_without_the_verification(tmp_path: Path) -> None:
         assert kept.correct_code == "verification_timeout"
 
 
+@pytest.mark.slow
 def test_another_end_of_a_verification_is_a_verdict_as_before(tmp_path: Path) -> None:
     found, _, _, _ = run(tmp_path, verifies(is_last=True), limits=Limits(cell_timeout_s=60))
     assert {status for status, _ in found.values()} == {"lost"}

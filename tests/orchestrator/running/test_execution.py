@@ -327,6 +327,7 @@ def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> 
     assert len(list(trial.folder.records.rglob("*.dropped"))) == 1
 
 
+@pytest.mark.slow
 def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
     tmp_path: Path,
 ) -> None:

@@ -153,6 +153,7 @@ def test_rounds_are_added_on_both_sides_until_they_decide(
     assert len(pair.rounds) == 2 * rounds
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_decided_leaves_the_later_rounds_to_the_others(tmp_path: Path) -> None:
     pair = Pair(tmp_path / "results", [fake_cell(1), fake_cell(2)])
     noisy = {1: 0.002, 2: 0.06}
@@ -168,6 +169,7 @@ def test_a_cell_that_is_decided_leaves_the_later_rounds_to_the_others(tmp_path: 
     assert Counter(pair.rounds) == dict.fromkeys(both(*range(1, LAST + 1)), 1)
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("round_", [1, 5])
 @pytest.mark.parametrize("failing", SIDES)
 def test_what_fails_on_one_side_leaves_the_other_its_record(
@@ -189,7 +191,7 @@ def test_a_refused_baseline_leaves_the_run_its_record(pair: Pair) -> None:
     assert pair.observer.notes[0] == "baseline: there is no such image"
 
 
-@pytest.mark.representatives(4)
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize("round_", [1, 5])
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("side", SIDES)
@@ -204,6 +206,7 @@ def test_a_round_that_was_cut_in_two_is_measured_anew(
     assert pair.ends == [("ok", FIRST)] * 2
 
 
+@pytest.mark.slow
 def test_a_lost_launch_is_taken_up_again_as_a_round(pair: Pair) -> None:
     faulty = pair.launcher("baseline", faults={("baseline", 3): Fault(KILLED)})
     pair.run(baseline=faulty)

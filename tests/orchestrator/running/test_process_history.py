@@ -80,6 +80,7 @@ def test_cells_are_pooled_by_their_degrees_of_freedom(tmp_path: Path) -> None:
     assert spread.cv == pytest.approx(sqrt(0.00025) * upper_deviation(4))
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     "changes",
     [

@@ -232,6 +232,7 @@ STRIKES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     faults=st.dictionaries(
@@ -517,6 +518,7 @@ def test_what_does_not_fit_together_is_launched_in_turns(tmp_path: Path) -> None
     assert not any(job.takes_turns for job in launcher.launched)
 
 
+@pytest.mark.slow
 def test_a_runner_that_waits_for_ever_is_ended_by_the_jobs_own_limit(tmp_path: Path) -> None:
     class Endless(TakingTurns):
         def _play(self, name: str, job: Job, out: Path, lines: Any) -> Any:

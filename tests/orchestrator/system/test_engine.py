@@ -89,6 +89,7 @@ def test_the_address_comes_from_host_then_context_then_configuration(
         connect_engine()
 
 
+@pytest.mark.slow
 def test_an_engine_that_never_answers(silent_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{silent_socket}")
     assert not engine_answers(timeout_s=1)

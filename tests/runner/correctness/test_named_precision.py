@@ -180,6 +180,7 @@ def test_weights_of_8_bits_and_outputs_2_percent_too_large_are_wrong_and_honest_
         assert verified.columns(precision, round_weights)["correct"] is False
 
 
+@pytest.mark.slow
 def test_a_small_model_shows_by_its_weights_what_its_outputs_hide(tmp_path: Path) -> None:
     verified = Verified("vit-micro", tmp_path)
     assert verified.columns("bf16")["correct"] is True

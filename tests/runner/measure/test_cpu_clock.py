@@ -57,6 +57,7 @@ def test_clocks_before_during_and_after(tmp_path: Path) -> None:
     assert (clock.throttle_events, clock.throttled_s) == (2, 0.05)
 
 
+@pytest.mark.slow
 def test_clocks_while_others_take_their_turns_are_not_its_own(tmp_path: Path) -> None:
     folder = a_sys_folder(tmp_path, [cores(0, 1)], files=CLOCKS)
     path = folder / f"{CPU}/cpu0/cpufreq/scaling_cur_freq"

@@ -128,6 +128,7 @@ def on_backend(factor: float, cells: int = 3, **changes: Any) -> list[Record]:
     return [timed(ms / factor, tokens, **changes) for tokens, ms in known]
 
 
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize(
     ("others", "best", "cells"),
     [

@@ -102,6 +102,7 @@ def test_nothing_is_lost_of_imports_and_merges(lab: Place) -> None:
     assert not list(lab.results.glob(".*"))
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_of_runs(runs: Path) -> None:
     before = content(runs)
     rebuild_database(runs.parent, runs)
@@ -176,6 +177,7 @@ def test_what_a_snapshot_brings_back_stays(runs: Path, results: Path) -> None:
     assert content(runs) == before
 
 
+@pytest.mark.slow
 def test_rows_whose_files_are_gone_are_kept_first(results: Path) -> None:
     database = results / "benchmarks.duckdb"
     before = content(database)

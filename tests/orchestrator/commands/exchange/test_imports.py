@@ -175,6 +175,7 @@ def test_the_real_files_of_others(user: Workplace) -> None:
     assert user.do("database", "check").returncode == 0
 
 
+@pytest.mark.slow
 def test_what_accelmatrix_wrote_is_left_to_merge(measured: Workplace) -> None:
     measured.do("export", "--bundle", "ours.zip")
     (measured.folder / "theirs.parquet").write_bytes(b"PAR1")

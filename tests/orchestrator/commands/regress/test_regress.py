@@ -40,6 +40,7 @@ def test_the_exit_code_is_that_of_the_verdicts(
     assert sentence in whole.stdout
 
 
+@pytest.mark.slow
 def test_every_format_goes_to_a_file(folder: Path) -> None:
     for name in ("a.md", "a.json", "a.xml"):
         done = call(*JUDGED, "--output", name, "--force", folder=folder, environment={})

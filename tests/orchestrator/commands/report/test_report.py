@@ -100,6 +100,7 @@ def test_no_script_of_ours_can_end_early() -> None:
     assert "</script" not in vega_script()
 
 
+@pytest.mark.slow
 def test_a_number_opens_its_interval_grade_and_durations(
     pages: Callable[[str], str], reported: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_versions_of_a_model_are_compared_if_they_were_side_by_side(database: Pa
     assert str(alone.reason).startswith("another model configuration: ")
 
 
+@pytest.mark.slow
 def test_a_changed_model_is_judged_by_name_where_somebody_asks_for_it(
     database: Path, tmp_path: Path
 ) -> None:

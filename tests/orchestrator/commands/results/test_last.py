@@ -137,6 +137,7 @@ def test_a_run_beyond_the_oldest_is_refused(
     assert hint in (refused.value.hint or "")
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("name", "any_run", "launched", "timed"),
     [

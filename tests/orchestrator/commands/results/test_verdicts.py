@@ -126,6 +126,7 @@ def judged(database: Path, *metrics: str) -> list[Any]:
     return [searched.metric.name, searched.verdict, searched.reason]
 
 
+@pytest.mark.slow
 def test_what_offline_found_is_judged_by_what_does_not_depend_on_it(tmp_path: Path) -> None:
     with Store.open_readonly(of_two_runs(tmp_path, found(32, 0.01), found(64, 0.02))) as store:
         assert judged(store.path)[:2] == ["throughput", "no change"]

@@ -54,6 +54,7 @@ def strange(folder: Path, record: Record, run: Run | None = None, **origin: Any)
     return folder
 
 
+@pytest.mark.slow
 def test_a_measurement_is_not_replaced(database: Path, tmp_path: Path, way: Way) -> None:
     before = content(database)
     lie = a_record(batch_size=1, recorded_at=LATER, latency_median_s=1e-6)

@@ -245,6 +245,7 @@ def single_files(packing: Place) -> list[Path]:
     return sorted(packed_path(packing.results).parent.glob("import-*.parquet"))
 
 
+@pytest.mark.slow
 def test_packed_records_say_the_same_and_take_a_part_of_the_room(packing: Place) -> None:
     before, runs = stored_rows(packing.database), stored_rows(packing.database, RUNS)
     done = pack(packing.results)

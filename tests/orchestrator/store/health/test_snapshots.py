@@ -44,6 +44,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "snapshots"
 
 
+@pytest.mark.slow
 def test_the_database_is_as_it_was_and_what_it_was_is_kept_and_can_come_back(
     past: Snapshot, database: Path, root: Path
 ) -> None:

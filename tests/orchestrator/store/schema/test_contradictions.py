@@ -96,6 +96,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "benchmarks.duckdb"
 
 
+@pytest.mark.slow
 def test_the_worse_graded_of_two_that_contradict_each_other_loses_its_grade_or_both(
     database: Path,
 ) -> None:

@@ -56,6 +56,7 @@ def expected(first: RoundResult, second: RoundResult) -> tuple[float, int, float
     return math.exp(middle), len(logarithms), spread
 
 
+@pytest.mark.slow
 def test_the_view_agrees_with_the_ratio_that_ends_a_comparison(tmp_path: Path) -> None:
     """Whatever the durations, the numbers of bursts and of rounds, and the batch."""
     drawn = [*drawn_groups()]
@@ -140,6 +141,7 @@ def test_launches_that_took_turns_are_compared_by_their_medians(ask: Ask) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_what_goes_into_quarantine_is_compared_no_more(tmp_path: Path) -> None:
     names = ("torch", "onnxruntime", "torch_compile")
     records = [a_candidate(paced_rounds(0.01, 3), runtime=name) for name in names]
