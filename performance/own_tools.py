@@ -39,6 +39,7 @@ def openvino_call(job: Job, graphs: Path) -> Callable[[], object]:
     path, inputs = graph_of(job, graphs)
     options = {
         "INFERENCE_PRECISION_HINT": "f32",
+        "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": str(usable_cpus(read_environment())),
         "ENABLE_CPU_PINNING": "NO",
