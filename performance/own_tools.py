@@ -50,7 +50,7 @@ def openvino_call(job: Job, graphs: Path) -> Callable[[], object]:
     request = core.compile_model(model, "CPU", options).create_infer_request()
     for name, value in inputs.items():
         request.set_tensor(name, openvino.Tensor(value))
-    return request.infer
+    return lambda: request.infer(share_outputs=True)  # else Python copies all outputs
 
 
 def onnxruntime_call(job: Job, graphs: Path) -> Callable[[], object]:
