@@ -1,4 +1,4 @@
-"""Interleaved comparisons in containers: two images side by side, killed and resumed."""
+"""Two images side by side: as two of one run, against an older run, killed and resumed."""
 
 import io
 import os
@@ -52,6 +52,22 @@ def jobs_of(folder: Path) -> list[tuple[int, Job]]:
     """The launches of a run, with the time of each."""
     files = folder.glob("jobs/*.json")
     return [(f.stat().st_mtime_ns, Job.model_validate_json(f.read_bytes())) for f in files]
+
+
+def test_the_first_image_is_the_baseline(tmp_path: Path, labelled: str, cpu_image: Image) -> None:
+    user = Workplace(tmp_path, "docker")
+    user.write_matrix(batch_sizes=[2], latency_s=0.01)
+    images = ("--image", f"fake={labelled}", "--image", f"fake={cpu_image.reference}")
+    done = user.run(*images, "--threshold", "20%")
+    assert done.returncode == NOTHING_TO_JUDGE, done.stderr
+    assert f"side by side with the first image: fake in {labelled}" in done.stderr
+    rows = user.ask(
+        "SELECT status, rounds, image_digest, interleaved_with IS NULL AS alone"
+        " FROM benchmark_results JOIN environments USING (environment_id) ORDER BY run_id"
+    )
+    assert [row["image_digest"] for row in rows] == [labelled, cpu_image.digest]
+    assert [row["alone"] for row in rows] == [True, False]
+    assert {(row["status"], row["rounds"] >= 6) for row in rows} == {("ok", True)}
 
 
 def test_two_images_are_measured_side_by_side(
