@@ -17,7 +17,7 @@ from analysis.statistics.ratios import Estimate, RatioOutcome, ratio_outcome
 from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 from runner.contract.record.verdict import Grade
 
-_WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
+_WORK = ("mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
 _WRONG, _UNPROVEN = "outputs do not agree with the reference", "the device is not proven"
 
 
@@ -82,15 +82,28 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """The comparison of each question of which something was timed, in the order of rows.
 
-    `pairs` are the ratios of cells that were measured side by side, by both ids.
+    `pairs` are the ratios of cells that were measured side by side, by both ids. A question is
+    about one model, or about all that were measured so.
     """
+    subjects = _subjects(rows, pairs)
     questions: dict[tuple[Any, ...], list[ResultRow]] = defaultdict(list)
     for row in rows:
         if row.latency_median_ms is not None:
             # only in samples per second do batches compare
             sizes = () if is_per_sample(row) else (row.batch_size,)
-            questions[(*(getattr(row, name) for name in _WORK), *sizes)].append(row)
+            work = (getattr(row, name) for name in _WORK)
+            questions[(subjects[row.model], *work, *sizes)].append(row)
     return tuple(_compare(several, pairs) for several in questions.values())
+
+
+def _subjects(rows: Sequence[ResultRow], pairs: PairedRatios) -> Mapping[str, str]:
+    """For each model the first, by name, of those that were measured side by side with it."""
+    models = {row.cell_id: row.model for row in rows}
+    subjects = {model: model for model in models.values()}
+    for one, other in pairs:
+        if one in models and other in models:
+            subjects[models[one]] = min(subjects[models[one]], models[other])
+    return subjects
 
 
 def _compare(rows: Sequence[ResultRow], pairs: PairedRatios) -> Comparison:
@@ -187,7 +200,8 @@ def _reference_lead(contenders: Sequence[_Contender], pairs: PairedRatios) -> Le
         same = (row.batch_size == first.row.batch_size, row.backend == first.row.backend)
         return (row.runtime != "torch", *(not agrees for agrees in same))
 
-    plain = [one for one in others if one.row.precision == "fp32"]
+    own = [one for one in others if one.row.model == first.row.model]
+    plain = [one for one in own if one.row.precision == "fp32"]
     if not plain or (first.row.precision, first.row.runtime) == ("fp32", "torch"):
         return None
     return _lead(first, min(plain, key=distance), _item, pairs)

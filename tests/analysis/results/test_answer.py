@@ -170,6 +170,26 @@ def test_rounds_side_by_side_decide_before_medians(
         assert lead.outcome.rounds == (3 if beside & pairs.keys() else None)
 
 
+def test_models_are_one_question_if_they_were_measured_side_by_side() -> None:
+    rows = [
+        timed("a", 1.0, model="bert-micro", precision="int8"),
+        timed("b", 2.0, model="bert-tiny", precision="fp32"),
+        timed("c", 3.0, model="bert-tiny", precision="int8"),
+    ]
+    assert len(comparisons(rows)) == 2
+    (comparison,) = comparisons(rows, side_by_side(b_a=(2.0, SURE), c_a=(3.0, SURE)))
+    assert comparison.fastest is not None
+    assert comparison.fastest.first.cell_id == "a"
+    assert comparison.fastest.next is not None
+    assert (comparison.fastest.next.behind.cell_id, comparison.fastest.next.outcome.rounds) == (
+        "b",
+        3,
+    )
+    assert comparison.reference is None  # fp32 of another model is none
+    apart = timed("d", 1.0, model="bert-micro", sequence_length=64)
+    assert len(comparisons([*rows, apart], side_by_side(b_a=(2.0, SURE)))) == 2
+
+
 def test_grade_d_beside_another_than_the_first_decides_nothing() -> None:
     rows = [timed("a", 1.0), timed("b", 1.5, precision="bf16", grade="D"), timed("c", 1.9)]
     rows = [*rows, timed("d", 2.5, precision="int8")]
