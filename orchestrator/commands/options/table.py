@@ -19,7 +19,7 @@ _FIELDS: Mapping[str, str | None] = {
     "grade": "grade",
     **{axis: axis for axis in AXIS_NAMES},
 }
-"""What an order goes by: a field of the results, the least first."""
+"""The field of the results that an order goes by, the least first; None for speed."""
 
 
 def known_order(order: str) -> str:
