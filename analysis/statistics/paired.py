@@ -111,7 +111,7 @@ class PairedRatio:
     @property
     def is_apart(self) -> bool:
         """True if chance makes such a difference of equals less often than `ALARM_LEVEL`."""
-        return abs(fmean(self.logarithms)) > self._margin(1 - ALARM_LEVEL)
+        return self._is_apart(ALARM_LEVEL)
 
     def is_equal(self, threshold: float) -> bool:
         """True if the whole interval lies within the threshold on both sides."""
@@ -136,8 +136,16 @@ class PairedRatio:
             return RatioOutcome("better" if fmean(self.logarithms) > 0 else "worse", None, rounds)
         return RatioOutcome("undecided", "few_rounds", rounds)
 
-    def is_decided(self, threshold: float) -> bool:
-        return self.is_apart or self.is_equal(threshold)
+    def is_decided(self, threshold: float, among: int = 1) -> bool:
+        """True if a comparison may end with this ratio, being one of so many that are judged.
+
+        A difference must last when it is judged among the others, so each has its part of the level
+        (Bonferroni); equality needs no more than its interval.
+        """
+        return self._is_apart(ALARM_LEVEL / among) or self.is_equal(threshold)
+
+    def _is_apart(self, level: float) -> bool:
+        return abs(fmean(self.logarithms)) > self._margin(1 - level)
 
     def _margin(self, confidence: float) -> float:
         share = share_of_look(len(self.logarithms), self.looks)

@@ -194,7 +194,8 @@ class InterleavedExecution:
                     planned, baseline.folder, baseline.environment, self._observer.note
                 )
             # The baseline's records first, so that the run's are the latest of their series.
-            GroupExecution(due, (baseline, run), self._threshold).take_rounds(due.round)
+            sides, cells = (baseline, run), len(baseline.folder.cells)
+            GroupExecution(due, sides, self._threshold, among=cells).take_rounds(due.round)
 
 
 class BaselineObserver(PassingObserver):

@@ -81,9 +81,14 @@ class _Candidate:
 class GroupExecution:
     """A group under way."""
 
-    def __init__(self, due: DueGroup, sides: Sequence[MeasuredSide], threshold: float) -> None:
-        """`threshold` is the least relative change that matters."""
-        self._group, self._threshold = due.group, threshold
+    def __init__(
+        self, due: DueGroup, sides: Sequence[MeasuredSide], threshold: float, among: int = 1
+    ) -> None:
+        """`threshold` is the least relative change that matters.
+
+        Each ratio is one `among` so many that are judged together.
+        """
+        self._group, self._threshold, self._among = due.group, threshold, among
         self._sides = sides
         self._candidates = [_Candidate(side, job.cells) for job in due.jobs for side in sides]
         cells = (cell for job in due.jobs for cell in job.cells)
@@ -151,7 +156,8 @@ class GroupExecution:
         ratios = [one for one in map(round_ratio, first, second) if one is not None]
         if len(ratios) < len(first):
             return False
-        return PairedRatio.of(ratios, self._group.looks).is_decided(self._threshold)
+        ratio = PairedRatio.of(ratios, self._group.looks)
+        return ratio.is_decided(self._threshold, self._among)
 
     def _take(self, round_: int, questions: Collection[QuestionKey]) -> None:
         """Launch whatever misses the round once; what launches leave behind is still missing."""

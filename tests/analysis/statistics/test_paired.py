@@ -24,6 +24,7 @@ from analysis.statistics.ratios import (
     outcome_facts,
     side_by_side_words,
 )
+from analysis.statistics.significance import adjusted_p_values, student_p_value
 from orchestrator.planning.groups import LOOKS, looks_of
 from runner.contract.job import PROFILES
 from tests.support.properties import property_test
@@ -124,6 +125,24 @@ def test_what_bursts_scatter_by_tells_beforehand_what_rounds_differ_by(
         rounds = drawn_rounds(chance, ratio, apart, looks[-1])
         alarms += any(PairedRatio.of(rounds[:look], looks).is_apart for look in looks)
     assert alarms in found
+
+
+def test_a_difference_that_ends_a_comparison_lasts_among_all_cells_of_the_run() -> None:
+    """One cell of twenty is 3 % slower, and the run is judged by the share of false discoveries."""
+    chance, cells, found, accused = random.Random(49), 20, 0, 0
+    for _ in range(20):
+        p_values = []
+        for cell in range(cells):
+            rounds = drawn_rounds(chance, 1.03 if cell == 0 else 1.0, 0.01, LOOKS[-1])
+            seen = [PairedRatio.of(rounds[:look], LOOKS) for look in LOOKS]
+            end = next((one for one in seen if one.is_decided(0.02, cells)), seen[-1])
+            distance = abs(fmean(end.logarithms)) / end.error
+            share = share_of_look(len(end.logarithms), LOOKS)
+            p_values.append(student_p_value(distance, end.degrees) / share)
+        named = [value <= ALARM_LEVEL for value in adjusted_p_values(p_values)]
+        found += named[0]
+        accused += any(named[1:])
+    assert (found, accused) == (20, 0)
 
 
 def test_more_rounds_count_for_more_than_what_is_expected() -> None:

@@ -169,6 +169,21 @@ def test_a_cell_that_is_decided_leaves_the_later_rounds_to_the_others(tmp_path: 
     assert Counter(pair.rounds) == dict.fromkeys(both(*range(1, LAST + 1)), 1)
 
 
+@pytest.mark.parametrize(("cells", "is_first"), [(1, True), (6, False)])
+def test_a_difference_needs_more_rounds_where_more_cells_are_judged(
+    cells: int, is_first: bool, tmp_path: Path
+) -> None:
+    pair = Pair(tmp_path / "results", [fake_cell(size) for size in range(1, cells + 1)])
+
+    def takes(side: str) -> Takes:
+        unsure, sure = duration(side, 0.1, 0.03), duration(side, 0.0)
+        return lambda cell, round_: (unsure if cell.batch_size == 1 else sure)(cell, round_)
+
+    pair.run(*(pair.launcher(side, takes(side)) for side in SIDES))
+    assert (pair.ends[0] == ("ok", FIRST)) == is_first
+    assert set(pair.ends[1:cells]) <= {("ok", FIRST)}
+
+
 @pytest.mark.representatives(2)
 @pytest.mark.parametrize("round_", [1, 5])
 @pytest.mark.parametrize("failing", SIDES)
