@@ -61,6 +61,7 @@ def document(folder: Path, *words: str) -> dict[str, Any]:
     return known
 
 
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("words", "rows"),
     [

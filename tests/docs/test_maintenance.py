@@ -36,6 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", SHOWN, ids=" ".join)
 def test_a_command_works(
     site: Path,

@@ -176,7 +176,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.representatives(5)
+@pytest.mark.representatives(3)
 @pytest.mark.parametrize("round_", [1, 2])
 @pytest.mark.parametrize(("fault", "status", "reason"), ENDS, ids=["dies", "oom", "hangs", "fails"])
 def test_a_launch_that_ends_in_mid_burst_has_one_verdict_and_the_others_go_on(

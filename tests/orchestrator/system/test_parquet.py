@@ -45,6 +45,7 @@ def written(path: Path, **columns: list[int]) -> Path:
     return path
 
 
+@pytest.mark.representatives(8)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("extent", ["rows", "check"])
 @pytest.mark.parametrize("name", HOSTILE_FILES)

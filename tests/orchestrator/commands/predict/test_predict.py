@@ -283,6 +283,7 @@ def _waiting(folder: Path) -> None:
     os.mkfifo(path)
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [

@@ -48,6 +48,7 @@ COMMANDS = (
 SLOW_COMMANDS = ("doctor --all", "export --bundle out.zip --force", "images list", "database check")
 
 
+@pytest.mark.slow
 def test_a_run_fits_the_terminal(long_names: Workplace) -> None:
     text = (long_names.folder / "run.txt").read_text()
     require_fit(text, 80, long_names.do("status", "last").stdout)

@@ -83,6 +83,7 @@ def labels(place: Place, base: str, run: str, **filters: Any) -> tuple[str, str]
         return sides.base.label, sides.run.label
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(
     ("base", "run", "sides"),
     [
@@ -137,6 +138,7 @@ def test_a_run_beyond_the_oldest_is_refused(
     assert hint in (refused.value.hint or "")
 
 
+@pytest.mark.slow
 @pytest.mark.representatives(1)
 @pytest.mark.parametrize(
     ("name", "any_run", "launched", "timed"),

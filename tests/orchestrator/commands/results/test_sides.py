@@ -125,7 +125,7 @@ OF_BOTH = {f"{SECOND} b1", f"{FIRST} b4", f"{SECOND} b2"}
 """The newest of each series of the first two runs."""
 
 
-@pytest.mark.representatives(4)
+@pytest.mark.representatives(2)
 @pytest.mark.parametrize(
     ("word", "opened"),
     [

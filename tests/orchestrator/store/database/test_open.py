@@ -38,6 +38,7 @@ def of_schema(database: Path, version: int) -> Path:
     return database
 
 
+@pytest.mark.representatives(4)
 @pytest.mark.parametrize(
     ("version", "hint"),
     [

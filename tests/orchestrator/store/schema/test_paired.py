@@ -100,6 +100,7 @@ PAIRS = """
 BOTH = {("torch", "onnxruntime"), ("onnxruntime", "torch")}
 
 
+@pytest.mark.representatives(5)
 @pytest.mark.parametrize(
     ("changes", "pairs"),
     [
