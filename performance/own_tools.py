@@ -15,13 +15,13 @@ from pathlib import Path
 from performance.turns import WAITS
 from runner.backends.graphs.feeds import forward_pass
 from runner.contract.graph import find_graph
-from runner.contract.job import Job
+from runner.contract.job import BURST_ITERATIONS, Job
 from runner.inputs import Inputs, synthesise
 from runner.measure.environment import read_environment, usable_cpus
 
 WARM_UP_S = 1.0
-LEAST, DROPPED = 5, 2
-"""Fewest calls of a burst, and those at its beginning that do not count."""
+DROPPED = 2
+"""Calls at the beginning of a burst that do not count."""
 
 
 def graph_of(job: Job, graphs: Path) -> tuple[Path, Inputs]:
@@ -84,7 +84,7 @@ def bare_loop(call: Callable[[], object], burst_s: float) -> list[int]:
     """Durations of calls for so long, nanoseconds."""
     durations: list[int] = []
     end = time.perf_counter() + burst_s
-    while len(durations) < LEAST or time.perf_counter() < end:
+    while len(durations) < BURST_ITERATIONS or time.perf_counter() < end:
         start = time.perf_counter_ns()
         call()
         durations.append(time.perf_counter_ns() - start)

@@ -214,7 +214,7 @@ def alternating(layers: int, more: int, width: int) -> float:
 
 
 def told(*words: str, results: Path) -> dict[str, Any]:
-    """What a command that measures by processes says, whatever it finds."""
+    """The output of a command that measures by local processes; it may end with any verdict."""
     how = ("--launcher", "process", "--no-verify", "--json", "--results", str(results))
     done = watch(["-m", "orchestrator", *words, *how], accepted=range(256))
     data: dict[str, Any] = json.loads("\n".join(line.text for line in done.output))

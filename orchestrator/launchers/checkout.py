@@ -1,4 +1,4 @@
-"""Another checkout of AccelMatrix on this machine, whose runner has an environment of its own."""
+"""Another checkout of AccelMatrix on this machine, and the environment that it executes in."""
 
 import json
 import os

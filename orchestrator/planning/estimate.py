@@ -16,7 +16,14 @@ from orchestrator.planning.memory import VALUE_BYTES, parameters_of, tokens_of
 from orchestrator.system.text import format_duration, format_memory
 from runner.contract.axes import Backend
 from runner.contract.cell import Cell
-from runner.contract.job import WINDOW_ITERATIONS, WINDOWS, Limits, Measure
+from runner.contract.job import (
+    BURST_ITERATIONS,
+    MOST_BURST_S,
+    WINDOW_ITERATIONS,
+    WINDOWS,
+    Limits,
+    Measure,
+)
 from runner.contract.models import ModelSpec
 
 if TYPE_CHECKING:
@@ -127,9 +134,6 @@ SHORTEST_BURST_S, LONGEST_BURST_S = 0.1, 0.2
 """Bounds of a burst's length, unless few iterations take longer."""
 FEWEST_BLOCKS = 2
 """Bursts that are taken however long an iteration is."""
-_BURST_ITERATIONS = 5
-_MOST_BURST_S = 0.6
-"""Seconds after which a burst ends with fewer iterations, as the runner has it."""
 
 
 def iteration_estimate(
@@ -150,8 +154,8 @@ def timed_estimate(
     """Seconds that measuring a cell may take whose iterations take so long, without launches."""
     if in_bursts:
         bursts = bursts_of(measure)
-        least = max(_BURST_ITERATIONS * iteration, bursts.length_s)
-        burst = max(iteration, min(least, _MOST_BURST_S))
+        least = max(BURST_ITERATIONS * iteration, bursts.length_s)
+        burst = max(iteration, min(least, MOST_BURST_S))
         share = max(FEWEST_BLOCKS * burst, measure.max_s / measure.rounds)
         steady = measure.rounds * min(bursts.number * burst, share)
         return _prepared_s(iteration, measure) + steady

@@ -17,7 +17,7 @@ from runner.contract.job import Measure
 
 LEAST_PATIENCE_S = 30.0
 PATIENCE_FACTOR = 20
-"""Longest time that a burst may take, by that of the one before."""
+"""The most that a burst may take, by the time of the one before."""
 _T = TypeVar("_T")
 
 

@@ -15,6 +15,10 @@ from runner.contract.web import BrowserChoice
 
 WINDOW_ITERATIONS = 3  # least iterations of a window of the warm-up
 WINDOWS = 3  # neighbouring windows that must agree: two of noisy durations do so by chance
+BURST_ITERATIONS = 5
+"""Fewest iterations of a burst: three, and two more since the first ones may be dropped."""
+MOST_BURST_S = 0.6
+"""Seconds after which a burst ends with fewer iterations, and at least one."""
 
 
 class Measure(Frozen):

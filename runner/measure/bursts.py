@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from itertools import chain, compress, takewhile
 from statistics import median
 
+from runner.contract.job import BURST_ITERATIONS, MOST_BURST_S
 from runner.contract.rounds import Bursts
 from runner.measure.clock import NANOSECONDS, Clock, monotonic
 from runner.measure.phases import TimeSeries
 
-LEAST_ITERATIONS = 5
-"""Least iterations of a burst: three, and two more since the first ones may be dropped."""
-MOST_BURST_S = 0.6
-"""Seconds after which a burst ends with fewer iterations: a long one fills it alone."""
 LONGER_BY = 0.02
 """Share by which an iteration is longer than its burst's median while caches are not warm again."""
 REST_WINDOW_S = 0.002
@@ -53,7 +50,7 @@ class BurstTaker:
 
     def take(self, burst_s: float) -> None:
         least_ns, most_ns = (round(s * NANOSECONDS) for s in (burst_s, max(burst_s, MOST_BURST_S)))
-        self._durations.append(self.several(LEAST_ITERATIONS, least_ns, most_ns))
+        self._durations.append(self.several(BURST_ITERATIONS, least_ns, most_ns))
         self._clocks_hz.append(self.clock_hz())
 
     def rest(self) -> None:

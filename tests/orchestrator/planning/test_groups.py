@@ -8,19 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.commands.measure.plan import PlanReport
-from orchestrator.planning.estimate import (
-    _BURST_ITERATIONS,
-    _MOST_BURST_S,
-    FEWEST_BLOCKS,
-    timed_estimate,
-)
+from orchestrator.planning.estimate import FEWEST_BLOCKS, timed_estimate
 from orchestrator.planning.groups import connected, group_of_versions, looks_of, rounds_of
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.planning.plan import Plan, make_plan, planned_jobs, side_by_side, with_groups
 from runner.contract.cell import Cell
 from runner.contract.job import PROFILES
 from runner.contract.models import find
-from runner.measure import bursts
 from tests.support.jobs import fake_cell
 from tests.support.matrices import matrix_of
 
@@ -300,9 +294,8 @@ def test_bursts_have_their_time_whatever_an_iteration_takes(
     assert in_bursts - (bare - iteration_s) == pytest.approx(seconds)
 
 
-def test_the_length_of_a_burst_is_the_runners() -> None:
+def test_the_fewest_blocks_are_an_even_number() -> None:
     assert FEWEST_BLOCKS % 2 == 0
-    assert (bursts.LEAST_ITERATIONS, bursts.MOST_BURST_S) == (_BURST_ITERATIONS, _MOST_BURST_S)
 
 
 def test_estimates_and_launches_are_those_of_the_rounds() -> None:
