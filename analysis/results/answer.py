@@ -133,7 +133,7 @@ def _compare(rows: Sequence[ResultRow], pairs: PairedRatios) -> Comparison:
         rows=(*(one.row for one in contenders), *last),
         fastest=_rank(contenders, _item, pairs) if is_compared else None,
         reference=_reference_lead(contenders, pairs) if is_compared else None,
-        shortest=_shortest(contenders, pairs) if is_compared else None,
+        shortest=_shortest(contenders, undecided["grade_d"], pairs) if is_compared else None,
         excluded={reason: tuple(group) for reason, group in excluded.items()},
         undecided={code: tuple(group) for code, group in undecided.items() if group},
     )
@@ -207,8 +207,13 @@ def _reference_lead(contenders: Sequence[_Contender], pairs: PairedRatios) -> Le
     return _lead(first, min(plain, key=distance), _item, pairs)
 
 
-def _shortest(contenders: Sequence[_Contender], pairs: PairedRatios) -> Ranking | None:
-    """The ranking by a query's time, where another result comes first, and for certain."""
+def _shortest(
+    contenders: Sequence[_Contender], unknown: Sequence[ResultRow], pairs: PairedRatios
+) -> Ranking | None:
+    """The ranking by a query's time, where another result comes first, and for certain.
+
+    There is none if one of those that decide nothing may have a shorter one.
+    """
     timed = {id(one): one.query_ms for one in contenders if one.query_ms}
     sizes = {one.row.batch_size for one in contenders}
     if len(timed) < len(contenders) or len(sizes) == 1:
@@ -216,7 +221,10 @@ def _shortest(contenders: Sequence[_Contender], pairs: PairedRatios) -> Ranking 
     ranking = _rank(contenders, lambda one: timed[id(one)], pairs)
     first = contenders[0].row
     leads = {lead.behind.cell_id for lead in (*ranking.equals, *ranking.undecided)}
-    return None if ranking.first is first or first.cell_id in leads else ranking
+    if ranking.first is first or first.cell_id in leads:
+        return None
+    least_ms = ranking.first.latency_median_ms or math.inf
+    return None if any((row.latency_median_ms or 0) < least_ms for row in unknown) else ranking
 
 
 def order_results(

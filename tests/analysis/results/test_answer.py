@@ -124,6 +124,15 @@ def test_the_shortest_query_is_named_where_batches_differ_for_certain() -> None:
     assert only([timed("b1", 2.0), timed("c1", 4.0, precision="int8")]).shortest is None
 
 
+@pytest.mark.parametrize(("unknown_ms", "is_told"), [(1.0, False), (3.0, True)])
+def test_no_query_is_the_shortest_beside_one_that_decides_nothing(
+    unknown_ms: float, is_told: bool
+) -> None:
+    rows = [timed("b1", 2.0), timed("b8", 4.0, batch_size=8)]
+    unknown = timed("d1", unknown_ms, grade="D", runtime="openvino")
+    assert (only([*rows, unknown]).shortest is not None) == is_told
+
+
 def side_by_side(**times: tuple[float, float]) -> PairedRatios:
     """Ratios of `one_other`, with what its three rounds vary by, in both directions."""
     known: dict[tuple[str, str], PairedRatio] = {}
